@@ -17,6 +17,7 @@ from nullproof.errors import NullproofError, NullproofWarning
 NAMES = (
     "speed",
     "accuracy",
+    "annotate",
     "assumptions",
     "audit",
     "bias",

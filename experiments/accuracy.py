@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from sklearn.metrics import accuracy_score, balanced_accuracy_score
+from sklearn.dummy import DummyClassifier
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, log_loss
 from sklearn.model_selection import RepeatedStratifiedKFold
 from threadpoolctl import threadpool_limits
 
@@ -27,14 +28,15 @@ TITLE = "How accurate the defaults are"
 MOST_ROWS = 20_000
 FOLDS = 5
 SMALL, DEALS = 2_000, 5
-OURS = "CertifiedNB"
+OURS, EQUAL = "CertifiedNB", 'weights="equal"'
+MAJORITY = "always the majority"
 # The same model with one option changed, to see what each brings.
 VARIANTS: dict[str, dict[str, Any]] = {
     'prior="uniform"': {"prior": "uniform"},
     "alpha=0.1": {"alpha": 0.1},
     'binning="quantile"': {"binning": "quantile"},
     'binning="uniform"': {"binning": "uniform"},
-    'weights="equal"': {"weights": "equal"},
+    EQUAL: {"weights": "equal"},
 }
 # What a person who knows the table leaves out for every model: numbers that only name a row.
 IDS = {
@@ -46,7 +48,9 @@ IDS = {
 # What a peer of Naive Bayes may be ahead by, on balanced accuracy.
 BEHIND = 0.03
 MEASURES = ("accuracy", "balanced accuracy")
-# For each model one row a fold: accuracy and balanced accuracy.
+# The mean log loss counts no probability below this, so that one row cannot outweigh a table.
+LEAST = 1e-6
+# For each model one row a fold: accuracy, balanced accuracy and log loss.
 Scores = dict[str, NDArray[np.float64]]
 
 
@@ -57,6 +61,7 @@ def run(*, quick: bool) -> list[str]:
     return [
         *_preface(),
         *_summary(scores),
+        *_means(scores),
         *_listing(scores),
         *_distances(scores),
         *_changes(scores),
@@ -64,7 +69,7 @@ def run(*, quick: bool) -> list[str]:
 
 
 def measure(name: str, path: Path) -> Scores:
-    """Accuracy and balanced accuracy of each model on each fold."""
+    """Accuracy, balanced accuracy and log loss of each model on each fold."""
     frame = frame_of(name, path, most_rows=MOST_ROWS).drop(IDS.get(name, []))
     labels = frame[LABELS[name]].to_numpy().astype(str)
     cells = frame.drop(LABELS[name])
@@ -86,20 +91,28 @@ def measure(name: str, path: Path) -> Scores:
 
 def _fold(
     cells: pl.DataFrame, labels: Any, train: Any, test: Any
-) -> dict[str, tuple[float, float]]:
-    found: dict[str, tuple[float, float]] = {}
+) -> dict[str, tuple[float, float, float]]:
+    found: dict[str, tuple[float, float, float]] = {}
+    every = np.unique(labels)
 
     def judge(name: str, model: Any, table: Any) -> None:
-        predicted = model.fit(table(train), labels[train]).predict(table(test))
+        model.fit(table(train), labels[train])
+        predicted = model.predict(table(test))
+        # A label with fewer rows than folds may be in none of the training rows.
+        shares = np.full((len(test), len(every)), LEAST)
+        shares[:, np.searchsorted(every, model.classes_)] = model.predict_proba(table(test))
+        shares = np.maximum(shares, LEAST)
+        shares /= shares.sum(axis=1, keepdims=True)
         found[name] = (
             accuracy_score(labels[test], predicted),
             balanced_accuracy_score(labels[test], predicted),
+            log_loss(labels[test], shares, labels=every),
         )
 
     for name, options in {OURS: {}, **VARIANTS}.items():
         judge(name, CertifiedNB(**options), lambda rows: cells[rows])
     frame = for_pipelines(cells)
-    for name, make in pipelines(cells).items():
+    for name, make in {**pipelines(cells), MAJORITY: DummyClassifier}.items():
         judge(name, make(), lambda rows: frame.iloc[rows])
     return found
 
@@ -148,6 +161,32 @@ def _summary(scores: dict[str, Scores]) -> Iterator[str]:
             f"{', '.join(clear) or 'none'}. "
             f"More than {BEHIND} behind: {', '.join(far) or 'none'}."
         )
+    yield ""
+
+
+def _means(scores: dict[str, Scores]) -> Iterator[str]:
+    """Means over the tables with standard errors of the tables' means, and what was aimed at."""
+    models = (OURS, EQUAL, *NAIVE, *OTHERS, MAJORITY)
+    yield "| mean over the tables | accuracy | balanced accuracy | log loss | ours less it, accuracy |"
+    yield "|---|---|---|---|---|"
+    for model in models:
+        means = [
+            np.mean([_mean(own, model, place) for own in scores.values()]) for place in range(3)
+        ]
+        apart = np.array([_paired(own, 0, OURS, model).mean() for own in scores.values()])
+        error = apart.std(ddof=1) / np.sqrt(len(apart)) if len(apart) > 1 else np.nan
+        shown = " | ".join(f"{mean:.3f}" for mean in means)
+        yield f"| {model} | {shown} | {apart.mean():+.3f} ± {error:.3f} |"
+    below = [
+        f"{name} ({gap:.3f})"
+        for name, own in scores.items()
+        if (gap := _mean(own, MAJORITY, 0) - _mean(own, OURS, 0)) > 0.005
+    ]
+    yield ""
+    yield (
+        f"Below always the majority by more than 0.005: {', '.join(below) or 'none'}. Log loss counts no "
+        f"probability below {LEAST}."
+    )
     yield ""
 
 

@@ -31,7 +31,7 @@ from nullproof.cleaning import Cleaner
 from nullproof.counts.index import CountIndex
 from nullproof.data.edits import TrainingTable
 from nullproof.data.points import Points
-from nullproof.files import write_whole
+from nullproof.results.files import write_whole
 
 TITLE = "Cleaning: cells until points are done"
 SEEDS = range(int(os.environ.get("NULLPROOF_SEEDS", "5")))

@@ -28,15 +28,14 @@ from experiments.paper.datasets import PAPER
 from experiments.paper.preparation import index_of, split
 from experiments.paper.running import load
 from experiments.tables_at_hand import IGNORED, LABELS
-from nullproof.attacks.poison import attack_of, different, single_attack, union
+from nullproof.attacks.poison import poison, single_attack, union
 from nullproof.attacks.radius import radius
+from nullproof.attacks.search import different
 from nullproof.counts.index import CountIndex
 from nullproof.data.missing import Missing
 from nullproof.data.points import Points
-from nullproof.data.sources import open_table
+from nullproof.data.sources import Reading, open_table
 from nullproof.errors import NullproofError
-from nullproof.model.model import Model
-from nullproof.model.verdicts import verdicts
 
 TITLE = "Joint attacks against the union of single ones"
 SECONDS = {16: 10.0, 4: 4.0, 8: 3.0, 2: 2.0}
@@ -82,7 +81,7 @@ def _measure(
 ) -> dict[str, Any] | None:
     """One case; None if fewer than two points of the test part are certain."""
     spelled = Missing.of(("-",))
-    table = open_table(folder / f"{name}.csv.gz", missing=spelled, as_text=[LABELS[name]]).source
+    table = open_table(folder / f"{name}.csv.gz", Reading(spelled, [LABELS[name]])).source
     table = table.sample(fraction=1.0, shuffle=True, seed=seed)
     cut = len(table) * 4 // 5
     ignore = IGNORED.get(name, [])
@@ -95,12 +94,13 @@ def _measure(
         weights="equal",
     )
     found = radius(index, table[cut : cut + 2_000], alpha=0)
-    places = [*different(found).values()][:n_points]
+    first, _ = different(found.points.codes[:, found.broken])
+    places = found.broken[np.sort(first)][:n_points].tolist()
     if len(places) < 2:
         return None
     alone = (single_attack(found, place)[1] for place in places)
     n_union = sum(cells.n_cells for cells in union(alone))
-    attacked = _attacked(index, found.codes[:, places], n_union, limit)
+    attacked = _attacked(index, found.points.codes[:, places], n_union, limit)
     return {"distinct": len(places), "union": n_union, **attacked}
 
 
@@ -109,8 +109,7 @@ def _attacked(
 ) -> dict[str, Any]:
     begin = process_time()
     points = Points(codes, index.n_values, ((),) * len(codes))
-    model = Model(index, 0)
-    joint = attack_of(model, points, verdicts(model, points), time_limit=limit)
+    joint = poison(index, points, alpha=0, time_limit=limit)
     return {
         "cells": joint.n_cells,
         "bound": joint.lower_bound,

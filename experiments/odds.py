@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
-from nullproof.data.sources import open_table
+from nullproof.data.sources import Reading, open_table
 from nullproof.model.certify import certify
 from nullproof.odds import label_odds
 
@@ -87,7 +87,7 @@ def _read(name: str, path: Path, label: str) -> Dataset:
     index = CountIndex.from_table(path, label, missing=("?",), binning="uniform", weights="equal")
     points = index.encode(path)
     codes = np.where(points.codes < points.n_values[:, None], points.codes, -1).T
-    column = open_table(path, as_text=[label]).labels(label)
+    column = open_table(path, Reading(as_text=[label])).labels(label)
     assert column.codes is not None
     return Dataset(name, codes, column.codes, index.n_values.tolist())
 

@@ -115,7 +115,7 @@ def measure(
     # The same bins, weights and domains, so that nothing but the blanked cells differs.
     index = CountIndex.from_table(holed[:cut], label, like=whole)
     result = certify(index, cells, alpha=1)
-    curve = result.curve(frame[cut : cut + N_POINTS, label])
+    curve = result.with_truth(frame[cut : cut + N_POINTS, label]).curve()
     strict = certify(index, cells, alpha=1, own_missing="any").certain
     changed = certify(whole, cells, alpha=1).predicted != result.predicted
     holds = curve.tolerance >= HOLDS

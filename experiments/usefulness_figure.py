@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.paper.figures import RULES
-from nullproof.files import write_whole
 from nullproof.model.accuracy import CurvePoint
+from nullproof.results.files import write_whole
 
 # From what is certain whatever a hole holds to what holds at least a little.
 SHADES = ("#08306b", "#2171b5", "#6baed6", "#9ecae1", "#deebf7")

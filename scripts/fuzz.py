@@ -7,7 +7,8 @@ own, which is started again behind the input that ended it. Findings go to a fol
 text; once they are mended, the inputs belong into tests/corpus.
 
 One thing cannot be mended here: polars asks for as much memory as a damaged Parquet or Arrow file says, and
-then ends the process (docs/faults.md). Such inputs are counted, and are a finding only on the page.
+then ends the process (experiments/notes/faults.md). Such inputs are counted, and are a finding only on
+the page.
 """
 
 from __future__ import annotations

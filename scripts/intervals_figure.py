@@ -7,7 +7,7 @@ from pathlib import Path
 from nullproof import CountIndex, certify
 from nullproof.cli.demo import load
 from nullproof.model.certify import Certificate
-from nullproof.show import WIDTH, intervals
+from nullproof.results.pictures import WIDTH, intervals
 
 GAP, TOP, MARGIN = 60, 64, 16
 FIGURE = Path(__file__).parent.parent / "docs/figures/intervals.svg"
@@ -27,7 +27,7 @@ def figure() -> str:
         'font-family="system-ui, sans-serif" fill="currentColor">',
         f"<style>{STYLE}</style>",
         placed(0, "Certain", "one bar lies clear of all others", result[0]),
-        placed(1, "Open", "the bars overlap: the holes decide", result[2]),
+        placed(1, "Open", "the bars overlap: the missing cells decide", result[2]),
         "</svg>\n",
     ]
     return "".join(parts)
@@ -37,10 +37,8 @@ def placed(column: int, title: str, why: str, one: Certificate) -> str:
     """One picture with its title, at its place."""
     order = sorted(one.max_log_support, key=lambda label: -one.max_log_support[label])
     drawn = intervals(
-        order,
-        [one.min_log_support[label] for label in order],
-        [one.max_log_support[label] for label in order],
-        possible=[label in one.possible for label in order],
+        (label, one.min_log_support[label], one.max_log_support[label], label in one.possible)
+        for label in order
     )
     x = MARGIN + column * (WIDTH + GAP)
     drawn = drawn.replace("<svg ", f'<svg x="{x}" y="{TOP}" ', 1)

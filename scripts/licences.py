@@ -14,16 +14,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "licences.md"
-HEAD = """# Licences of what nullproof installs
+HEAD = """# Licences of the libraries
 
-nullproof itself is under the Apache License 2.0. `python scripts/licences.py` writes this page from what
-the installed libraries say of themselves. The last column says which part of nullproof asks for a library:
-the core or an extra. The others come along with those; which ones depends on the versions.
+nullproof itself is under the Apache License 2.0. `python scripts/licences.py` writes this page from the
+metadata of the libraries. The last column says what requires a library, the core or an extra; the others
+are their dependencies.
 
 All these licences allow use in closed programs. One with MPL or LGPL wants changes to the library itself
 published: {weak}.
 
-| library | licence | asked for by |
+| library | licence | required by |
 |---|---|---|
 """
 # Longer names that libraries write where today's short one is meant.

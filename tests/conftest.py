@@ -31,7 +31,6 @@ SLOW = (
     "test_estimator.py::test_assumptions_are",
     "test_estimator.py::test_checks_of_scikit_learn",
     "test_estimator.py::test_cross_validation",
-    "test_files.py::test_broken_files",
     "test_fuzz.py::test_broken_inputs",
     "test_odds.py::test_drawn_worlds_of_large",
     "test_odds.py::test_very_many_missing_cells",
@@ -47,7 +46,6 @@ SLOW = (
     "test_real_data.py",
     "test_report.py::test_a_sample_of_many_points",
     "test_report.py::test_what_is_right",
-    "test_witness.py::test_categorical_nb",
     "test_worksheet.py::test_promises_are_kept",
 )
 

@@ -88,6 +88,7 @@ def test_without_labels(asked: tuple[CountIndex, pl.DataFrame]) -> None:
     assert found.columns == [*points.drop("churn").columns, *NEW[:3]]
 
 
+@pytest.mark.slow
 def test_dask(asked: tuple[CountIndex, pl.DataFrame]) -> None:
     """Dask annotates partition by partition, when it is asked for the rows."""
     pytest.importorskip("dask.dataframe", reason="Dask is not installed")
@@ -98,6 +99,7 @@ def test_dask(asked: tuple[CountIndex, pl.DataFrame]) -> None:
     assert given(rows) == expected(index, points)
 
 
+@pytest.mark.slow
 def test_spark(asked: tuple[CountIndex, pl.DataFrame], spark: Any, tmp_path: Path) -> None:
     """Spark annotates in its workers."""
     index, points = asked
@@ -116,9 +118,12 @@ def test_duckdb_and_ibis(asked: tuple[CountIndex, pl.DataFrame], tmp_path: Path)
     path = annotate(index, connection.table("points"), into=tmp_path / "out.parquet")
     assert given(in_order(pl.read_parquet(path))) == expected(index, points)
     ibis = pytest.importorskip("ibis", reason="ibis is not installed")
-    in_ibis = ibis.polars.connect({"points": table}).table("points")
-    path = annotate(index, in_ibis, into=tmp_path / "other.parquet")
-    assert given(in_order(pl.read_parquet(path))) == expected(index, points)
+    table.write_parquet(tmp_path / "points.parquet")
+    in_duckdb = ibis.duckdb.connect()
+    in_duckdb.con.execute(f"create table points as from '{tmp_path / 'points.parquet'}'")
+    for own in (ibis.polars.connect({"points": table}), in_duckdb):
+        path = annotate(index, own.table("points"), into=tmp_path / "other.parquet")
+        assert given(in_order(pl.read_parquet(path))) == expected(index, points)
     for into, said in ((None, "into='annotated.parquet'"), ("a.csv", "ends in .parquet")):
         with pytest.raises(NullproofError, match=said):
             annotate(index, connection.table("points"), into=into)

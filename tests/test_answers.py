@@ -13,7 +13,6 @@ import pytest
 from experiments import answers
 from experiments.answers import laws
 from experiments.answers.questions import ask_random
-from experiments.answers.tables import random_table
 
 ATTACK = {"law": "attack", "size": 5, "bound": 3, "works": True}
 BOUNDS = {"law": "bounds", "gap": 0.2, "lower": [0.3], "upper": [0.4]}
@@ -23,6 +22,7 @@ def run(do: str, path: Path) -> str:
     return answers.run(argparse.Namespace(do=do, file=path, quick=True))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
 def test_one_changed_answer_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -80,10 +80,3 @@ def test_an_intended_difference_is_listed(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(laws, "INTENDED", path)
     found = laws.differences({"t": {"index": {"n": 1}, "m": 1}}, {"t": {"index": {"n": 2}, "m": 2}})
     assert laws.sort_out(found) == ({"36: ids": ["t > index > n"]}, ["t > m: 1 -> 2"])
-
-
-def test_random_tables_come_from_their_seed() -> None:
-    """The same seed gives the same table, another seed another."""
-    for kind in ("small", "coded"):
-        assert random_table(kind, 3) == random_table(kind, 3)
-        assert random_table(kind, 3) != random_table(kind, 4)

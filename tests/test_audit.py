@@ -287,7 +287,12 @@ def on_files(run: Runner) -> Runner:
 
 
 @pytest.mark.parametrize(
-    "model", ["hist-gradient-boosting", "logistic-regression", "random-forest"]
+    "model",
+    [
+        pytest.param("hist-gradient-boosting", marks=pytest.mark.slow),
+        "logistic-regression",
+        pytest.param("random-forest", marks=pytest.mark.slow),
+    ],
 )
 def test_the_command_gives_what_the_library_does(on_files: Runner, model: str) -> None:
     """Terminal, JSON and file name the same predictions that changed."""
@@ -304,6 +309,7 @@ def test_the_command_gives_what_the_library_does(on_files: Runner, model: str) -
     assert "nullproof certify clinic.csv new.csv --label ill" in shown.out
 
 
+@pytest.mark.slow
 def test_the_command_checks_and_refuses(on_files: Runner) -> None:
     """--check exits 1 if too few predictions stay; what makes no sense is one sentence."""
     asked = ("audit", "clinic.csv", "new.csv", "--label", "ill", "--worlds", "4")
@@ -312,5 +318,5 @@ def test_the_command_checks_and_refuses(on_files: Runner) -> None:
     refused = on_files(*asked, "--model", "svm")
     assert refused.code == 2
     assert "--model is 'svm'; give one of" in refused.err
-    assert "belongs to Naive Bayes" in on_files(*asked, "--alpha", "0").err
+    assert "--alpha belongs to certify" in on_files(*asked, "--alpha", "0").err
     assert "no points to predict" in on_files("audit", "clinic.csv", "--label", "ill").err

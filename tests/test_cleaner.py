@@ -222,6 +222,18 @@ def test_frames(library: Any, tmp_path: Path) -> None:
     assert CountIndex.from_table(other.complete(), "churn", like=index) == cleaner.index
 
 
+def test_a_number_that_means_missing_is_no_answer() -> None:
+    """An answer that the table reads as missing is rejected, written as text or as a number."""
+    table = pl.DataFrame({"x": [1, 2, None, -9, 3, 1], "y": [*"ababab"]})
+    index = CountIndex.from_table(table, label="y", missing=[-9], binning="none")
+    cleaner = Cleaner(index, table[:2], table)
+    with pytest.raises(NullproofError, match="means missing in this table"):
+        cleaner.answer({(2, "x"): "-9.0"})
+    with pytest.raises(NullproofError, match="means missing in this table"):
+        cleaner.fill({(2, "x"): -9})
+    assert cleaner.filled == {}
+
+
 # Saved answers ------------------------------------------------------------------------------------
 
 
@@ -239,10 +251,11 @@ def test_wrong_files(tmp_path: Path) -> None:
         "not JSON": "row,column\n",
         "a list": "[]",
         "lists in lists": "[" * 9_999,
-        "without table": json.dumps({k: v for k, v in document.items() if k != "table"}),
         "without answers": json.dumps({k: v for k, v in document.items() if k != "answers"}),
-        "another version": json.dumps({**document, "version": 2}),
+        "another version": json.dumps({**document, "version": 1}),
         "a number": json.dumps({**document, "answers": [{**answer, "value": 5}]}),
+        "a text for a row": json.dumps({**document, "answers": [{**answer, "row": "0"}]}),
+        "no check": json.dumps({**document, "answers": [{**answer, "check": None}]}),
         "twice": json.dumps({**document, "answers": [answer, {**answer, "value": "y"}]}),
         "not text": "\udcff",
     }

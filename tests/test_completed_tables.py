@@ -7,7 +7,6 @@ import decimal
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -29,7 +28,6 @@ CELLS: dict[str, list[Any]] = {
     "stamp": STAMPS,
     "zoned": [moment.replace(tzinfo=dt.UTC) for moment in STAMPS],
     "clock": [dt.time(k) for k in range(6)],
-    "several": [["s"], ["t"], ["s"], ["t"], ["t"], ["s"]],
 }
 LABELS = ["p", "p", "q", "q", "p", "q", "p", "q", "p", "q", "p", "q"]
 LIBRARIES: dict[str, Callable[[pl.DataFrame], Any]] = {
@@ -50,16 +48,13 @@ def table_of(*names: str) -> pl.DataFrame:
 
 
 def cells_of(table: Any, name: str) -> list[Any]:
-    """The cells of a column as Python has them, moments in UTC and candidates alone as the value."""
+    """The cells of a column as Python has them, moments in UTC."""
     column = table[name]
     cells = column.to_pylist() if isinstance(table, pa.Table) else column.to_list()
     return [_plain(cell) for cell in cells]
 
 
 def _plain(cell: Any) -> Any:
-    if isinstance(cell, list | np.ndarray):
-        (alone,) = cell
-        return alone
     if cell is None or cell is pd.NaT or cell is pd.NA or cell != cell:
         return None
     if isinstance(cell, dt.datetime):

@@ -10,7 +10,6 @@ import re
 import runpy
 import shlex
 import shutil
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -19,12 +18,9 @@ from support.command_line import Runner
 ROOT = Path(__file__).parents[1]
 DOCS, PACKAGE, README = ROOT / "docs", ROOT / "src/nullproof", ROOT / "README.md"
 PAGES = sorted(DOCS.rglob("*.md"))
-ARCHITECTURE = (DOCS / "architecture.md").read_text("utf-8")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 EXIT = "; echo $?"
 FENCE = re.compile(r"^```.*$", re.MULTILINE)
-# Blocks that are no examples with prompts, and the test that runs them.
-RUN_ELSEWHERE = {"web.md": "tests/test_page_api.py"}
 # Pages that need Java, a database server or a cluster; NULLPROOF_GUIDES=all runs them.
 DEAR = {"spark.md", "postgres.md", "dask.md"}
 # Tables that commands name and that do not come with the package.
@@ -115,35 +111,6 @@ def test_commands_print_what_the_page_shows(page: Path, tables: Path, run: Runne
         assert agrees(shown, printed), f"{command}\n{printed[0]}"
 
 
-def test_every_block_of_python_is_run() -> None:
-    """A block of Python has prompts, or a test of its own."""
-    silent = {
-        named(page)
-        for page in PAGES
-        for kind, block in BLOCK.findall(page.read_text("utf-8"))
-        if kind in ("python", "pycon") and ">>> " not in block
-    }
-    assert silent == RUN_ELSEWHERE.keys()
-
-
-def anchors(page: Path) -> set[str]:
-    """The headings of a page as links name them."""
-    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings}
-
-
-@pytest.mark.parametrize("page", PAGES, ids=named)
-def test_links_lead_somewhere(page: Path) -> None:
-    """Each file that a page links to is there, and so is the heading."""
-    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8")):
-        if "://" in link:
-            continue
-        name, _, heading = link.partition("#")
-        target = (page.parent / name).resolve() if name else page
-        assert target.exists(), link
-        assert not heading or heading in anchors(target), link
-
-
 @pytest.mark.parametrize(("command", "shown"), commands(README))
 def test_commands_print_what_the_readme_shows(
     command: str, shown: str, run: Runner, monkeypatch: pytest.MonkeyPatch
@@ -168,34 +135,3 @@ def test_the_reference_has_every_public_name(room: str) -> None:
     assert [name for name in module.__all__ if name not in NAMED] == []
     functions = [one for name in module.__all__ if inspect.isfunction(one := getattr(module, name))]
     assert [one.__name__ for one in functions if ">>> " not in (inspect.getdoc(one) or "")] == []
-
-
-def test_the_page_names_every_room() -> None:
-    """The table of rooms names every module and folder of the package, and nothing else."""
-    rows = re.findall(r"^\| (`.*?) \|", ARCHITECTURE, re.MULTILINE)
-    named = {name for row in rows for name in re.findall(r"`(\w+(?:\.py|/))`", row)}
-    modules = {path.name for path in PACKAGE.glob("*.py") if not path.name.startswith("_")}
-    folders = {f"{path.parent.name}/" for path in PACKAGE.glob("*/__init__.py")}
-    assert named == modules | folders
-
-
-def test_the_page_names_files_that_are_there() -> None:
-    """Every path that the page mentions exists."""
-    paths = set(re.findall(r"`((?:\w+/)+(?:\w+\.\w+)?)`", ARCHITECTURE))
-    places = (PACKAGE, ROOT)
-    assert [path for path in paths if not any((place / path).exists() for place in places)] == []
-
-
-def test_every_package_has_a_contract() -> None:
-    """All rooms stand in one order; those that are not rebuilt yet name all their modules, too."""
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    contracts = settings["tool"]["importlinter"]["contracts"]
-    covered = {name for one in contracts if one.get("exhaustive") for name in one["containers"]}
-    packages = {
-        ".".join(path.parent.relative_to(PACKAGE.parent).parts)
-        for path in PACKAGE.rglob("__init__.py")
-        if any(other.name != "__init__.py" for other in path.parent.glob("*.py"))
-    }
-    rebuilt = {f"nullproof.{room}" for room in ("data", "counts", "counts.engines")}
-    assert covered == packages - rebuilt
-    assert not [one["name"] for one in contracts if one.get("ignore_imports")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,15 +17,6 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from support.mixed_tables import (
-    COLUMNS,
-    LABELS,
-    LIBRARIES,
-    mixed,
-    object_array,
-    pandas_frame,
-    polars_frame,
-)
 
 from nullproof import (
     CertifiedNB,
@@ -41,16 +33,84 @@ pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
 
 
-EXPECTED_FAILURES: dict[str, str] = {}  # name of the check: why it must fail
+# A table with columns of every kind, in every library ----------------------------------------------
 
-ESTIMATORS = [
-    CertifiedNB(bins=3, binning="quantile"),
-    CertifiedNB(alpha=1.0, own_missing="any", bias=0.05),
-]
 
+def mixed(n_rows: int = 90, seed: int = 0) -> tuple[dict[str, list[Any]], list[str]]:
+    """Columns of every kind with holes in them, and labels that depend on them."""
+    rng = np.random.default_rng(seed)
+    churns = rng.random(n_rows) < 0.4
+    shift = churns.astype(int)
+    columns: dict[str, list[Any]] = {
+        "age": (30 + 20 * shift + rng.normal(0, 8, n_rows)).round(1).tolist(),
+        "visits": (rng.integers(0, 6, n_rows) + 4 * shift).tolist(),
+        "city": rng.choice(["Oslo", "Rome", "Lima"], n_rows).tolist(),
+        "plan": np.where(rng.random(n_rows) < 0.2 + 0.6 * shift, "gold", "basic").tolist(),
+        "member": (rng.random(n_rows) < 0.8 - 0.5 * shift).tolist(),
+        "joined": [dt.datetime(2018 + int(year), 7, 1) for year in rng.integers(0, 6, n_rows)],
+    }
+    for cells in columns.values():
+        for row in np.flatnonzero(rng.random(n_rows) < 0.03):
+            cells[int(row)] = None
+    return columns, np.where(churns, "yes", "no").tolist()
+
+
+COLUMNS, LABELS = mixed()
+
+
+def pandas_frame() -> Any:
+    return pd.DataFrame(COLUMNS)
+
+
+def pandas_categorical() -> Any:
+    return pandas_frame().astype({"city": "category", "plan": "category"})
+
+
+def polars_frame() -> Any:
+    return pl.DataFrame(COLUMNS)
+
+
+def polars_categorical() -> Any:
+    dtypes = {"city": pl.Categorical, "plan": pl.Enum(["gold", "basic"])}
+    return polars_frame().cast(dtypes)
+
+
+def object_array() -> Any:
+    rows = np.empty((len(LABELS), len(COLUMNS)), dtype=object)
+    for j, cells in enumerate(COLUMNS.values()):
+        rows[:, j] = cells
+    return rows
+
+
+def with_na() -> Any:
+    """Every hole a pd.NA, in columns of Python objects."""
+    return pandas_frame().astype(object).where(pandas_frame().notna(), pd.NA)
+
+
+LIBRARIES: dict[str, Callable[[], Any]] = {
+    "pandas": pandas_frame,
+    "pandas objects": lambda: pandas_frame().astype({"city": object, "plan": object}),
+    "pandas pd.NA": with_na,
+    "pandas nullable": lambda: pandas_frame().convert_dtypes(),
+    "pandas categorical": pandas_categorical,
+    "pandas Arrow-backed": lambda: pandas_frame().convert_dtypes(dtype_backend="pyarrow"),
+    "polars": polars_frame,
+    "polars categorical": polars_categorical,
+    "pyarrow": lambda: pa.table(COLUMNS),
+    "pyarrow dictionary": lambda: pa.Table.from_pandas(pandas_categorical()),
+    "NumPy objects": object_array,
+    "lists": lambda: object_array().tolist(),
+    "tuples": lambda: [tuple(row) for row in object_array()],
+}
+
+
+# scikit-learn's own checks -------------------------------------------------------------------------
 
 CHECKS = parametrize_with_checks(
-    ESTIMATORS, expected_failed_checks=lambda estimator: EXPECTED_FAILURES
+    [
+        CertifiedNB(bins=3, binning="quantile"),
+        CertifiedNB(alpha=1.0, own_missing="any", bias=0.05),
+    ]
 )
 
 
@@ -58,7 +118,7 @@ CHECKS = parametrize_with_checks(
 @pytest.mark.parametrize(CHECKS.args[0], list(CHECKS.args[1]), **CHECKS.kwargs)
 @pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
 def test_checks_of_scikit_learn(estimator: CertifiedNB, check: Callable[..., None]) -> None:
-    """The estimator passes scikit-learn's own checks; expected failures are named and strict."""
+    """The estimator passes scikit-learn's own checks, without an exception."""
     check(estimator)
 
 
@@ -237,6 +297,8 @@ def test_assumptions_are_those_of_the_library(assumptions: dict[str, Any]) -> No
     np.testing.assert_array_equal(model.radius(points), strict.radius(points))
     assert {*model.radius(points, only={"columns": []}).tolist()} <= {0, np.inf}
     assert model.poison(points[:4], steps=1).n_cells == strict.poison(points[:4], steps=1).n_cells
+    rows = model.poison(points[:4], threat="rows", key=[*"abcd"], skip_unbreakable=True)
+    assert rows.document()["points"][3]["key"] == "d"
 
 
 def test_assumptions_may_be_set_later() -> None:
@@ -258,7 +320,7 @@ def test_columns_that_name_rows_are_left_out() -> None:
     frame = pd.DataFrame({"id": ids, "a": ["u", "v", "-"] * 10})
     y = ["p", "q"] * 15
     with pytest.warns(NullproofWarning, match="names the rows: 'id'"):
-        model = CertifiedNB().partial_fit(frame, y, classes=["p", "q"])
+        model = CertifiedNB(weights="equal").partial_fit(frame, y, classes=["p", "q"])
     assert model.index_.features == ("a",)
     assert model.n_features_in_ == 2
     assert model.index_.n_missing == 10
@@ -331,7 +393,7 @@ def test_chunks_count_as_the_whole(size: int, library: str) -> None:
 def test_a_column_empty_in_the_first_chunk() -> None:
     """A column without a known value at first joins when it shows one; its holes are kept."""
     first, second = [["a", None], ["b", None]], [["a", "x"], ["b", "y"], ["a", None]]
-    model = CertifiedNB()
+    model = CertifiedNB(weights="equal")
     with pytest.warns(NullproofWarning, match="left out for lack of any known value: 'x1'"):
         model.partial_fit(first, ["A", "B"], classes=["A", "B"])
     assert model.predict([["a", None]]).tolist() == ["A"]
@@ -343,7 +405,7 @@ def test_a_column_empty_in_the_first_chunk() -> None:
 
 def test_a_class_that_comes_later() -> None:
     """The first chunk need not show every class that it names."""
-    model = CertifiedNB(1.0).partial_fit([["a"], ["b"]], [0, 0], classes=[0, 1, 2])
+    model = CertifiedNB(1.0, weights="equal").partial_fit([["a"], ["b"]], [0, 0], classes=[0, 1, 2])
     assert model.predict_proba([["a"]]).shape == (1, 3)
     model.partial_fit([["b"], ["a"]], [2, 1])
     assert model.predict_proba([[None]]) == pytest.approx(np.array([[0.5, 0.25, 0.25]]))
@@ -367,7 +429,7 @@ def test_bad_first_chunks(labels: list[Any], classes: Any, message: str) -> None
 
 def test_bad_further_chunks() -> None:
     """A further chunk that is refused leaves the counts as they were."""
-    model = CertifiedNB().partial_fit([["a"], ["b"]], ["A", "B"], classes=["A", "B"])
+    model = CertifiedNB(weights="equal").partial_fit([["a"], ["b"]], ["A", "B"], classes=["A", "B"])
     before = model.index_
     with pytest.raises(NullproofError, match="the first call named"):
         model.partial_fit([["a"]], ["A"], classes=["A", "C"])
@@ -564,3 +626,53 @@ def test_another_kind_of_column_than_at_fit() -> None:
     model = CertifiedNB(1.0).fit(pandas_frame(), LABELS)
     with pytest.raises(NullproofError, match="column 'age' holds text such as 'old'"):
         model.predict(pandas_frame().assign(age="old"))
+
+
+# What a hostile reader found ----------------------------------------------------------------------
+
+
+def test_a_prior_by_label_is_rejected() -> None:
+    """A mapping or a series has no order that is the labels', so a list is asked for."""
+    index = CountIndex.from_rows([("a",), ("b",)] * 3, [0, 1] * 3)
+    for prior in ({0: 0.9, 1: 0.1}, {0.9, 0.1}, pd.Series([0.9, 0.1]), 5):
+        with pytest.raises(NullproofError, match=r"in the order of index\.labels"):
+            certify(index, [("a",)], prior=prior)  # type: ignore[arg-type]
+
+
+@pytest.mark.filterwarnings("ignore:left out, since it names the rows")
+def test_revived_estimators_are_as_they_were() -> None:
+    """Classes are sorted as scikit-learn sorts them, and columns that were left out may come again."""
+    frame = pd.DataFrame({"id": [f"n{k}" for k in range(40)], "f": ["u", "v"] * 20})
+    y = ["9", "10"] * 20
+    model = CertifiedNB().fit(frame, y)
+    assert model.weights_.tolist() == [0.0, 1.0]
+    revived = CertifiedNB.from_index(model.index_)
+    assert revived.classes_.tolist() == model.classes_.tolist() == ["10", "9"]
+    assert revived.predict_proba(frame).tolist() == model.predict_proba(frame).tolist()
+    from_table = CountIndex.from_table(frame.assign(y=y), "y", ignore=["id"])
+    assert from_table.labels == ("9", "10")
+    again = CertifiedNB.from_index(from_table)
+    assert again.classes_.tolist() == ["10", "9"]
+    assert again.predict(frame).tolist() == model.predict(frame).tolist()
+
+
+def test_clumsy_calls_of_the_estimator() -> None:
+    """Unfitted, without rows, or with classes that are none: an error of scikit-learn's kind or ours."""
+    for question in (CertifiedNB().radius, CertifiedNB().poison):
+        with pytest.raises(NotFittedError):
+            question([["a"]])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        CertifiedNB().fit([["a"]], np.array([], dtype=object))
+    with pytest.raises(NullproofError, match="missing label"):
+        CertifiedNB().partial_fit([["a"]], [0.0], classes=[0.0, float("nan")])
+    model = CertifiedNB().fit([["a", "x"], ["b", None]] * 2, ["p", "q"] * 2)
+    assert model.label_odds([["a", "x"]], key=["k"]).to_frame()["key"].to_list() == ["k"]
+    assert model.cleaning_plan([["a", "x"]], key=["k"]).n_points == 1
+
+
+def test_candidates_have_no_bins() -> None:
+    """Sets of candidates are counted as values; among numbers that get bins they are rejected."""
+    rows: list[Any] = [[{1.5, 2.5}], [1.5], [2.5], [3.5]]
+    with pytest.raises(NullproofError, match="'x0' has sets of candidates among numbers"):
+        CertifiedNB().fit(rows, list("aabb"))
+    assert CertifiedNB(binning="none").fit(rows, list("aabb")).index_.n_missing == 1

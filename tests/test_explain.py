@@ -19,7 +19,9 @@ import pytest
 from support import oracle
 from support.amounts import SEED, n_tables
 from support.bias_oracle import Bias, Judge, OwnMissing, shortened
-from support.bias_tables import Holed, fitted, random_holed, random_mapping
+from support.bias_tables import random_holed, random_mapping
+from support.counted import fitted, index_of
+from support.strategies import Case
 
 from nullproof import CountIndex, NullproofError, certify, explain
 
@@ -84,7 +86,7 @@ def least_lead(
 class Asked(NamedTuple):
     """A random table, and the explanations of its points against a random rival."""
 
-    holed: Holed
+    holed: Case
     judge: Judge
     bias: Bias
     reading: OwnMissing
@@ -109,12 +111,12 @@ def asked(rng: random.Random) -> Asked:
     judge, reading = holed.judge(), rng.choice(READINGS)
     mapping, bias = random_mapping(rng, holed, judge)
     options = {**holed.options, "bias": mapping, "own_missing": reading}
-    found = certify(holed.index(), list(holed.points), **options)
+    found = certify(index_of(holed), list(holed.points), **options)
     told = []
     for one in found:
         first = one.explain()
         rival = rng.choice([None, *first.leads])
-        told.append(first if rival is None else first.against(rival))
+        told.append(first if rival is None else one.explain(rival=rival))
     return Asked(holed, judge, bias, reading, found, told)
 
 
@@ -185,7 +187,7 @@ def test_leads_agree_with_the_verdicts() -> None:
     for holed, _, _, _, found, told in tables():
         for one, certificate in zip(told, found, strict=True):
             assert one.certain == certificate.certain
-            assert one.nearest == one.against(one.nearest).rival
+            assert one.nearest == certificate.explain().rival
             assert (one.leads[one.nearest].least > 0) == one.certain
             for label in holed.names:
                 other = certificate.explain(label=label)
@@ -200,16 +202,6 @@ def test_leads_agree_with_the_verdicts() -> None:
 
 def index() -> CountIndex:
     return CountIndex.from_rows(ROWS, LABELS)
-
-
-def test_by_hand() -> None:
-    """yes has 2 of 2 a's and 1 or 2 x's, no has 1 of 2 each; smoothing adds 1 above and 2 below."""
-    one = explain(index(), ("a", "x"))
-    assert (one.label, one.rival, one.prior, one.certain) == ("yes", "no", 0.0, True)
-    first, second = (term.lead for term in one.terms)
-    assert first == pytest.approx((math.log(1.5),) * 3)
-    assert second == pytest.approx((0.0, math.log(4 / 3), math.log(1.5)))
-    assert one.total == pytest.approx((math.log(1.5), math.log(2), math.log(9 / 4)))
 
 
 def test_cells_that_are_left_out_or_never_seen() -> None:

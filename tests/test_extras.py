@@ -10,7 +10,6 @@ import json
 import os
 import subprocess
 import sys
-import tomllib
 import urllib.request
 import zipfile
 from collections.abc import Callable
@@ -188,9 +187,3 @@ def test_a_lacking_extra_is_told(tmp_path: Path) -> None:
     for extra, message in told.items():
         assert f'pip install "nullproof[{extra}]"' in message
         assert "Traceback" not in message
-
-
-def test_every_extra_has_a_use() -> None:
-    """No extra is left out above."""
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
-    assert {*USES} == {*MODULES} == {*project["project"]["optional-dependencies"]} - {"all"}

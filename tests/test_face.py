@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
 from support.command_line import SOURCE
 
 import nullproof
@@ -108,32 +107,3 @@ def test_no_private_attribute_is_used() -> None:
         if inside:
             found[place] = sorted(inside)
     assert found == {}
-
-
-def test_every_door_is_used() -> None:
-    """No exception outlives its need."""
-    for place, modules in DOORS.items():
-        assert modules <= {*imported((TESTS / place).read_text("utf-8"))}, place
-
-
-@pytest.mark.parametrize(
-    ("source", "module"),
-    [
-        ("from nullproof.model import Model", "nullproof.model"),
-        ("import nullproof.tables.cuts as cuts", "nullproof.tables.cuts"),
-        ("patch.setattr('nullproof.model.Model', None)", "nullproof.model"),
-        ("CODE = 'import os\\nfrom nullproof.web.app import make_app'", "nullproof.web.app"),
-        ("mark('ignore::nullproof.errors.NullproofWarning')", "nullproof.errors"),
-        ("from nullproof import _hidden", "nullproof._hidden"),
-        ("from nullproof import model", "nullproof.model"),
-    ],
-)
-def test_what_is_inside_is_found(source: str, module: str) -> None:
-    """The first test can fail, whichever way a module is named."""
-    assert module in {*imported(source)} - PUBLIC
-
-
-def test_what_is_private_is_found() -> None:
-    """The second test can fail; a method of one's own and a protocol are no offence."""
-    source = "index._counts\nself._mine\nresult._repr_html_()\nx.__class__\n"
-    assert private_attributes(source) == {"_counts"}

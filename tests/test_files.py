@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 import pytest
 from backports import zstd
-from support.command_line import CERTIFY, TRAIN, Runner, one_line
+from support.command_line import TRAIN, Runner
 from support.index_view import counts, kind, notices, quietly, read, saved_and_loaded, values
 from support.workbooks import with_part, workbook
 
@@ -169,38 +169,24 @@ def test_readers_agree_on_random_files(seed: int, tmp_path: Path) -> None:
 BAD_FILES: dict[str, tuple[bytes | Callable[[], bytes], str]] = {
     "empty": (b"", "is empty; give a table with a header row"),
     "newlines": (b"\n\n\n", "is empty"),
-    "spaces": (b"   \n \n", "is empty"),
     "header": (b"a,b,y\n", "has a header but no rows"),
     "header and blanks": (b"a,b,y\n\n\n", "has a header but no rows"),
-    "header unended": (b"a,b,y", "has a header but no rows"),
     "too many": (b"a,b,y\n1,2,p\n1,2,q,4\n", "ragged: a row has more fields than the header"),
     "too few": (b"a,b,y\n1,2,p\n1,2\n", "ragged: line 3 has 2 fields, the header has 3"),
     "too few, first": (b"a,y,b\n1,p\n1,p,2\n", "ragged: line 2 has 2 fields"),
-    "too few, one": (b"a,y,b\n1,p,2\n1\n", "ragged: line 3 has 1 field, the header has 3"),
     "too few, in quotes": (b'a,y,b\n1,p,NA\n"1,p"\n', "ragged: line 3 has 1 field,"),
     "too few, after quotes": (b'a,y,b\n"1,\n1",p,\n1,p\n', "ragged: line 4 has 2 fields"),
     "same names": (b"a,b,a\n1,2,3\n", "has two columns named 'a'"),
-    "same names in lines": (b'"x\ny",b,b\n1,2,3\n', "has two columns named 'b'"),
     "junk": (bytes(range(256)) * 9, "is not a table; give a CSV, TSV, Parquet, Arrow, Excel"),
     "UTF-16 unmarked": ("a,y\n1,p\n".encode("utf-16-le"), "is not a table"),
-    "unclosed quote": (
-        b'a,y\n"u,p\nv,q\n',
-        "a quote that stands inside a value or is never closed",
-    ),
+    "unclosed quote": (b'a,y\n"u,p\nv,q\n', "a quote that stands inside .* or is never closed"),
     "unclosed quote in header": (b'"a,y\nv,q\n', "has a header but no rows|quote"),
     "stray quote": (b'a,y\n5" pipe,p\nv,q\n', "a quote that stands inside a value"),
     "old line ends": (b"a,y\r1,p\r2,q\r", "ends its lines in CR alone"),
     "damaged gzip": (gzip.compress(CSV)[:-12], "is a damaged gzip file"),
-    "mangled gzip": (
-        gzip.compress(CSV)[:20] + b"\xff" * 40,
-        "is a damaged gzip file",
-    ),
     "damaged zstd": (zstd.compress(CSV)[:-6], "is a damaged zstd file"),
     "gzip of nothing": (gzip.compress(b""), "is empty"),
-    "truncated parquet": (
-        lambda: FORMS["table.parquet"]()[:-20],
-        "is not a table that can be read",
-    ),
+    "truncated parquet": (lambda: FORMS["table.parquet"]()[:-20], "is not a table that can"),
     "truncated arrow": (lambda: FORMS["table.arrow"]()[:60], "is not a table that can be read"),
     "truncated stream": (lambda: FORMS["stream.arrow"]()[:60], "is not a table that can be read"),
 }
@@ -250,14 +236,23 @@ UMLAUT_CELLS: dict[str, list[Any]] = {
 CYRILLIC = "возраст,город,y\n1,Тула,да\n2,Омск,нет\n"
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "utf-16-be"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_marked_text_is_read_by_its_mark(encoding: str, end: str, tmp_path: Path) -> None:
-    """A byte order mark says what the text is, and nothing needs to be told."""
+@pytest.mark.parametrize(
+    ("encoding", "named"),
+    [
+        *((one, False) for one in ("utf-8-sig", "utf-16", "utf-32", "utf-16-be")),
+        *((one, True) for one in ("cp1252", "utf-16-le", "utf_8")),
+    ],
+)
+def test_text_is_read_by_its_mark_or_its_name(
+    encoding: str, named: bool, end: str, tmp_path: Path
+) -> None:
+    """A byte order mark says what the text is, or else a name does, and there is nothing to tell."""
     mark = "\ufeff" if encoding == "utf-16-be" else ""
     path = put(tmp_path, (mark + UMLAUTS.replace("\n", end)).encode(encoding))
-    is_table(path, UMLAUT_CELLS)
-    assert notices(path) == []
+    option = {"encoding": encoding} if named else {}
+    is_table(path, UMLAUT_CELLS, **option)
+    assert notices(path, **option) == []
 
 
 def test_windows_text_is_read_and_told(tmp_path: Path) -> None:
@@ -272,15 +267,6 @@ def test_windows_text_is_read_and_told(tmp_path: Path) -> None:
     arff = "@relation r\n@attribute größe {groß,klein}\n@attribute y {p,q}\n@data\ngroß,p\n"
     path = put(tmp_path, arff.encode("latin-1"), "t.arff")
     assert values(quietly(path), "größe") == ("groß", "klein")
-
-
-@pytest.mark.parametrize("encoding", ["cp1251", "koi8-r", "utf-16-le", "utf_8"])
-def test_a_named_encoding_is_taken(encoding: str, tmp_path: Path) -> None:
-    """A name decides, and then there is nothing to tell."""
-    path = put(tmp_path, CYRILLIC.encode(encoding))
-    assert notices(path, encoding=encoding) == []
-    cells: dict[str, list[Any]] = {"возраст": [1, 2], "город": ["Тула", "Омск"], "y": ["да", "нет"]}
-    is_table(path, cells, encoding=encoding)
 
 
 @pytest.mark.parametrize(
@@ -338,11 +324,15 @@ def test_files_without_a_header(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", [{"header": False}, {"encoding": "utf-8"}, {"sheet": "a"}])
 def test_options_of_files_are_refused_elsewhere(option: dict[str, Any], tmp_path: Path) -> None:
-    """A data frame, a Parquet file and files that DuckDB counts leave no such choice."""
+    """A data frame, another kind of file and files that DuckDB counts leave no such choice."""
     frame = pl.DataFrame({"a": [1, 2], "y": ["p", "q"]})
     frame.write_parquet(tmp_path / "t.parquet")
     frame.write_csv(tmp_path / "t.csv")
+    book = put(tmp_path, workbook([["a", "y"], [1, "p"]]), "t.xlsx")
+    other = {"encoding": (book, "an Excel file"), "sheet": (tmp_path / "t.csv", "a text file")}
+    sheet = put(tmp_path, SHORT + "@data\n1,p\n", "t.arff")
     for table, reason in (
+        other.get(next(iter(option)), (sheet, "an ARFF file")),
         (frame, "but the table is a DataFrame"),
         (frame.lazy(), "but the table is counted where it is"),
         (tmp_path / "t.parquet", "is a Parquet file, which leaves no choice"),
@@ -389,26 +379,17 @@ def written_table(texts: list[str], separator: str) -> str:
 
 
 @pytest.mark.parametrize("limit", [None, "200MB"])
-@pytest.mark.parametrize("name", WRITINGS)
-def test_numbers_and_dates_without_doubt(name: str, limit: str | None, tmp_path: Path) -> None:
-    """Each text becomes the number or the day that a person means, and it is told."""
-    texts, cells = WRITINGS[name]
-    separator = ";" if "comma" in name or name == "euros" else ","
+@pytest.mark.parametrize("name", [*WRITINGS, *DOUBTS])
+def test_numbers_and_dates_of_people(name: str, limit: str | None, tmp_path: Path) -> None:
+    """Each text is the number or day that a person means; what can be read in two ways stays text."""
+    texts, cells = WRITINGS.get(name, (DOUBTS.get(name, []),) * 2)
+    separator = ";" if name in ("decimal comma", "euros", "comma and per cent") else ","
     path = put(tmp_path, written_table(texts, separator))
     is_table(path, {"x": cells, "y": [*"pqpq"][: len(cells)]}, memory_limit=limit)
-    (said,) = notices(path, memory_limit=limit)
-    assert said.startswith("read as")
-    assert "'x'" in said
-
-
-@pytest.mark.parametrize("limit", [None, "200MB"])
-@pytest.mark.parametrize("name", DOUBTS)
-def test_columns_in_doubt_stay_text(name: str, limit: str | None, tmp_path: Path) -> None:
-    """What can be read in two ways is not guessed at, and what is no number is left alone."""
-    path = put(tmp_path, written_table(DOUBTS[name], ","))
-    is_table(path, {"x": DOUBTS[name], "y": [*"pq"][: len(DOUBTS[name])]}, memory_limit=limit)
-    said = [text for text in notices(path, memory_limit=limit) if text.startswith("left as text")]
+    start = "read as" if name in WRITINGS else "left as text"
+    said = [one for one in notices(path, memory_limit=limit) if one.startswith(start)]
     assert len(said) == (name not in ("no day", "a word", "a version"))
+    assert all("'x'" in one for one in said)
 
 
 def test_random_numbers_come_back(tmp_path: Path) -> None:
@@ -518,37 +499,29 @@ def arff(*lines: str) -> str:
     return "\n".join(["@relation r", *lines]) + "\n"
 
 
-ARFF_FORMS: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
+NOON = dt.datetime(2020, 1, 31, 12)
+ARFF_FORMS: dict[str, tuple[tuple[str, ...], list[tuple[Any, ...]]]] = {
     "dates": (
-        arff(
-            "@attribute a date",
-            '@attribute b DATE "yyyy-MM-dd HH:mm:ss.SSS"',
-            "@data",
-            "2020-01-31T10:30:00,'2020-01-31 10:30:00.250'",
-            "?,?",
+        (
+            *("@attribute a date", '@attribute b DATE "yyyy-MM-dd HH:mm:ss.SSS"', "@data"),
+            *("2020-01-31T12:00:00,'2020-01-31 12:00:00.250'", "?,?"),
         ),
-        [
-            (
-                dt.datetime(2020, 1, 31, 10, 30),
-                dt.datetime(2020, 1, 31, 10, 30, 0, 250_000),
-            ),
-            (None, None),
-        ],
+        [(NOON, NOON + dt.timedelta(microseconds=250_000)), (None, None)],
     ),
     "tabs and spaces": (
-        arff("@attribute a numeric", "@attribute y {p,q}", "@data", "1\tp", "2   q"),
+        ("@attribute a numeric", "@attribute y {p,q}", "@data", "1\tp", "2   q"),
         [(1, "p"), (2, "q")],
     ),
     "a list of two lines": (
-        arff("@attribute a {u,", "  v}", "@attribute b string", "@data", "v,x"),
+        ("@attribute a {u,", "  v}", "@attribute b string", "@data", "v,x"),
         [("v", "x")],
     ),
     "exact integers": (
-        arff("@attribute a numeric", "@data", "9007199254740993", "9007199254740992", "?"),
+        ("@attribute a numeric", "@data", "9007199254740993", "9007199254740992", "?"),
         [(2**53 + 1,), (2**53,), (None,)],
     ),
     "spaces in quotes": (
-        arff("@attribute x string", "@data", "' a '", "a", " 'a b' "),
+        ("@attribute x string", "@data", "' a '", "a", " 'a b' "),
         [(" a ",), ("a",), ("a b",)],
     ),
 }
@@ -558,8 +531,8 @@ ARFF_FORMS: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
 @pytest.mark.parametrize("name", ARFF_FORMS)
 def test_forms_of_arff(name: str, comment: str, tmp_path: Path) -> None:
     """Declared dates, other separators and quotes are read as Weka does, in any case."""
-    written, rows = ARFF_FORMS[name]
-    assert frame_of(put(tmp_path, written + comment, "t.arff")).rows() == rows
+    lines, rows = ARFF_FORMS[name]
+    assert frame_of(put(tmp_path, arff(*lines) + comment, "t.arff")).rows() == rows
 
 
 def test_arff_and_csv_give_the_same_index(tmp_path: Path) -> None:
@@ -581,33 +554,19 @@ def test_arff_and_csv_give_the_same_index(tmp_path: Path) -> None:
 
 
 SHORT = "@relation r\n@attribute a numeric\n@attribute y {p,q}\n"
+DATED = "@relation r\n@attribute d date 'dd/MM/yyyy'\n@data\n"
 BAD_ARFF: dict[str, tuple[str, str]] = {
     "no data": (SHORT, "has no @data line"),
     "no rows": (SHORT + "@data\n\n% none\n", "has a header but no rows"),
     "no attributes": ("@relation r\n@data\n1,2\n", "line 2: the data begin without any @attribute"),
     "strange line": ("@relation r\nhello\n", "line 2: 'hello' is neither @relation"),
-    "no type": (
-        "@relation r\n@attribute a\n@data\n1\n",
-        "line 2: the attribute 'a' has the type ''",
-    ),
     "no name": ("@relation r\n@attribute\n@data\n1\n", "line 2: an @attribute needs a name"),
     "strange type": (
-        "@relation r\n@attribute a complex\n@data\n1\n",
-        "line 2: the attribute 'a' has the type 'complex'; give numeric, string, date",
-    ),
-    "relational": (
-        "@relation r\n@attribute bag relational\n@attribute x numeric\n@end bag\n@data\n1\n",
-        "line 2: the attribute 'bag' has the type 'relational'",
+        "@relation r\n@attribute a complex\n",
+        "line 2: .*'complex'; give numeric, st",
     ),
     "open list": (SHORT + "@attribute c {u, v\n@data\n1,p,u\n", "line 4: the attribute 'c' has"),
-    "quote in list": (
-        SHORT + "@attribute c {'u'x, v}\n@data\n1,p,v\n",
-        "line 4: the attribute 'c' has",
-    ),
-    "date": (
-        "@relation r\n@attribute d date 'yyyy-MM-dd'\n@data\n2020-01-31\n2020-31-01\n",
-        "line 5: 'd' is '2020-31-01' but",
-    ),
+    "date": (DATED + "2020-01-31\n2020-31-01\n", "line 5: 'd' is '2020-31-01' but"),
     "twice": ("@relation r\n@attribute a numeric\n@attribute a numeric\n@data\n1,2\n", "named 'a'"),
     "short row": (SHORT + "@data\n1,p\n1\n", "line 6: the row has 1 value and there are 2"),
     "long row": (SHORT + "@data\n1,p\n% x\n1,p,q\n", "line 7: the row has 3 values"),
@@ -618,10 +577,7 @@ BAD_ARFF: dict[str, tuple[str, str]] = {
     "quote": (SHORT + "@data\n1,'p\n", "line 5: a quote is never closed"),
     "quote inside": (SHORT + "@data\n1,'p'q\n", "line 5: a quote is never closed or stands inside"),
     "sparse": (SHORT + "@data\n{0 1, 1 p}\n", "line 5: the row is sparse, which is not read"),
-    "other dates": (
-        "@relation r\n@attribute d date 'dd/MM/yyyy'\n@data\n31/01/2020\n",
-        "line 4: 'd' is '31/01/2020' but dates are read as 2024-12-31",
-    ),
+    "other dates": (DATED + "31/01/2020\n", "'31/01/2020' but dates are read as 2024-12-31"),
 }
 
 
@@ -635,7 +591,6 @@ def test_mistakes_in_arff_are_told_by_their_line(case: str, tmp_path: Path) -> N
 # Excel --------------------------------------------------------------------------------------------
 
 DAY = dt.date(2024, 2, 28)
-STAMP = dt.datetime(2020, 1, 1, 10, 30)
 SHEET = "xl/worksheets/sheet1.xml"
 SHEET_ROWS: list[list[Any]] = [
     ["age", "town", "since", "paid", "mixed", "y"],
@@ -645,24 +600,16 @@ SHEET_ROWS: list[list[Any]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    "cells",
-    [
-        [0, 1, None],
-        [2.0**53, 1e300, 1 / 3],
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("cells", [[0, 1, None], [2.0**53, 1e300, 1 / 3]], ids=str)
 def test_cells_of_excel_keep_their_values(cells: list[Any], tmp_path: Path) -> None:
-    """Numbers, texts, days, times and truth values are those of a list of them, also in one column."""
-    book = workbook([["x", "y"], *zip(cells, "pqq", strict=True)])
-    # Told by its content: the name says nothing.
-    path = put(tmp_path, book, "book.data")
-    how: dict[str, Any] = {"binning": "none", "keep": "x"}
-    assert quietly(path, **how) == quietly({"x": cells, "y": [*"pqq"]}, **how)
-    bare = put(tmp_path, workbook([*zip(cells, "pqq", strict=True)]), "book.data")
-    named = quietly({"c1": cells, "c2": [*"pqq"]}, "c2", binning="none", keep="c1")
-    assert quietly(bare, "c2", header=False, binning="none", keep="c1") == named
+    """Numbers are those of a list of them, with a header and without, whatever the file's name is."""
+    how: dict[str, Any] = {"binning": "none", "keep": "c1"}
+    expected = quietly({"c1": cells, "c2": [*"pqq"]}, "c2", **how)
+    rows = [*zip(cells, "pqq", strict=True)]
+    book = put(tmp_path, workbook([["c1", "c2"], *rows]), "book.data")
+    assert quietly(book, "c2", **how) == expected
+    bare = put(tmp_path, workbook(rows), "book.data")
+    assert quietly(bare, "c2", header=False, **how) == expected
 
 
 def test_excel_and_csv_give_the_same_index(tmp_path: Path) -> None:
@@ -755,71 +702,34 @@ TRAIN_CELLS = [
     [int(cell) if cell.isdigit() else cell or None for cell in line.split(",")]
     for line in TRAIN.splitlines()
 ]
-KINDS: dict[str, bytes] = {
-    "csv": TRAIN.encode(),
-    "xlsx": workbook(TRAIN_CELLS),
-    "arff": ARFF.encode(),
-    "utf-16": TRAIN.replace("Ulm", "Köln").encode("utf-16"),
-    "gz": gzip.compress(TRAIN.encode()),
-    "xlsx.gz": gzip.compress(workbook(TRAIN_CELLS)),
-}
 LABEL = ("--label", "churn")
+# The same table as other files, with the options that these need.
+KINDS: dict[str, tuple[bytes, str]] = {
+    "xlsx": (workbook(TRAIN_CELLS), ""),
+    "arff": (ARFF.encode(), ""),
+    "xlsx.gz": (gzip.compress(workbook(TRAIN_CELLS)), ""),
+    "UTF-16": (TRAIN.encode("utf-16-le"), "--encoding utf-16-le"),
+    "second sheet": (workbook({"notes": [["a"], ["b"]], "data": TRAIN_CELLS}), "--sheet data"),
+    "title": (b"a title\n" + TRAIN.encode(), "--skip-rows 1"),
+    "unlabelled": (TRAIN.encode() + b"99,Rome,\n", "--drop-unlabelled"),
+    "no header": (TRAIN.partition("\n")[2].encode(), "--no-header --label c3"),
+}
 
 
-def certified(run: Runner, train: str, *options: str) -> list[dict[str, object]]:
-    done = run("-q", "certify", train, "test.csv", *LABEL, "--json", *options)
-    assert (done.code, done.err) == (0, ""), done
-    points: list[dict[str, object]] = json.loads(done.out)["points"]
-    return points
-
-
-@pytest.mark.parametrize("name", ["xlsx", "arff", "gz", "xlsx.gz"])
+@pytest.mark.parametrize("name", KINDS)
 def test_every_kind_by_name_and_on_standard_input(run: Runner, folder: Path, name: str) -> None:
-    """The same table has the same certificates, as TRAIN and as standard input, whatever its name."""
-    (folder / "test.csv").write_text(TRAIN)
-    (folder / "other").write_bytes(KINDS[name])
-    expected = certified(run, "train.csv")
-    assert certified(run, "other") == expected
-    done = run("certify", "-", "test.csv", *LABEL, "--json", stdin=KINDS[name])
-    assert json.loads(done.out)["points"] == expected
-
-
-@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "cp437"])
-def test_encoding_option(run: Runner, folder: Path, encoding: str) -> None:
-    """--encoding is for TRAIN and TEST; without it a notice tells what was taken."""
-    for name in ("train.csv", "test.csv"):
-        (folder / name).write_bytes(TRAIN.replace("Ulm", "Köln").encode(encoding))
-    named = run(*CERTIFY, "--encoding", encoding)
-    assert (named.code, named.err) == (0, "")
-    if encoding == "latin-1":
-        done = run(*CERTIFY)
-        assert done.code == 0
-        assert done.err.count("cp1252") == 2
-
-
-def test_header_sheet_and_label_options(run: Runner, folder: Path) -> None:
-    """--no-header, --sheet and --drop-unlabelled are for files as people have them."""
-    (folder / "test.csv").write_text(TRAIN)
-    expected = certified(run, "train.csv")
-    (folder / "t.xlsx").write_bytes(workbook({"notes": [["read"], ["me"]], "data": TRAIN_CELLS}))
-    assert certified(run, "t.xlsx", "--sheet", "data") == expected
-    one_line(run("-q", "certify", "t.xlsx", *LABEL), "there is no column 'churn'")
-    (folder / "holes.csv").write_text(TRAIN + "99,Rome,\n40,Ulm,no\n")
-    one_line(
-        run("-q", "certify", "holes.csv", *LABEL), "has 1 missing label (row 6, counted from 0)"
-    )
-    done = run("certify", "holes.csv", "test.csv", *LABEL, "--drop-unlabelled")
-    assert done.code == 0
-    assert "left out 1 row without a label" in done.err
-    done = run("-q", "poison", "holes.csv", "test.csv", *LABEL, "--drop-unlabelled", "-o", "p.csv")
-    assert done.code == 0
-    assert "count p.csv like it" in done.err
-    assert pl.read_csv(folder / "p.csv").row(6) == (99, "Rome", None)
-    for name in ("train.csv", "test.csv"):
-        (folder / name).write_text(TRAIN.partition("\n")[2])
-    done = run("certify", "train.csv", "test.csv", "--label", "c3", "--no-header", "--json")
-    assert (done.code, done.err) == (0, "")
-    assert json.loads(done.out)["points"] == expected
+    """The same table has the same counts, as TRAIN and as standard input, whatever its name."""
+    content, options = KINDS[name]
+    (folder / "other").write_bytes(content)
+    label = () if "--label" in options else LABEL
+    plain = CountIndex.from_table(folder / "train.csv", "churn")
+    for train, stdin in (("other", b""), ("-", content)):
+        done = run("-q", "index", train, *label, *options.split(), "-o", "i.index", stdin=stdin)
+        assert done.code == 0, done
+        found = CountIndex.load(folder / "i.index")
+        for one, other in zip(found.features, plain.features, strict=True):
+            assert counts(found, one) == counts(plain, other)
+        assert found.labels == plain.labels
 
 
 def test_written_tables_have_plain_numbers(run: Runner, folder: Path) -> None:
@@ -834,74 +744,3 @@ def test_written_tables_have_plain_numbers(run: Runner, folder: Path) -> None:
     assert pl.read_csv(folder / "p.csv")["age"].to_list() == [
         None if row in blank else x for row, x in enumerate(expected)
     ]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        (["t.parquet", *LABEL, "--encoding", "cp1252"], "encoding was given but t.parquet is a P"),
-        (["t.parquet", *LABEL, "--no-header"], "header=False was given but t.parquet is a Parquet"),
-        (["train.csv", *LABEL, "--sheet", "a"], "sheet was given but train.csv is a text file"),
-        (["t.xlsx", *LABEL, "--encoding", "utf-8"], "encoding was given but t.xlsx is an Excel f"),
-        (["t.arff", *LABEL, "--no-header"], "header=False was given but t.arff is an ARFF file"),
-        (["t.index", "test.csv", "--drop-unlabelled"], "the saved index t.index has settled"),
-        (["train.csv", *LABEL, "--encoding", "klingon"], "encoding is 'klingon', which is no enc"),
-        (["t.xlsx", "test.csv", *LABEL, "--memory-limit", "1GB"], "not .xlsx; give files of one"),
-    ],
-)
-def test_options_that_make_no_sense(
-    run: Runner, folder: Path, arguments: list[str], reason: str
-) -> None:
-    """An option that the file leaves no choice for is refused, not ignored."""
-    pl.read_csv(TRAIN.encode()).write_parquet(folder / "t.parquet")
-    (folder / "t.xlsx").write_bytes(KINDS["xlsx"])
-    (folder / "t.arff").write_bytes(KINDS["arff"])
-    assert run("index", "train.csv", *LABEL, "-o", "t.index").code == 0
-    one_line(run("certify", *arguments), reason)
-
-
-def mutated(raw: bytes, rng: random.Random) -> bytes:
-    """Cut off, overwrite, repeat or take out some bytes."""
-    content = bytearray(raw)
-    for _ in range(rng.choice([1, 1, 2, 8])):
-        at, width = rng.randrange(len(content)), rng.choice([1, 1, 4, 30])
-        change = rng.choice(["cut", "write", "repeat", "remove"])
-        if change == "write":
-            content[at : at + width] = rng.randbytes(width)
-        elif change == "repeat":
-            content[at:at] = content[at : at + width]
-        elif change == "remove":
-            del content[at : at + width]
-        else:
-            del content[at:]
-        if not content:
-            break
-    return bytes(content)
-
-
-def inside(part: str) -> Callable[[bytes, random.Random], bytes]:
-    """Break one part of an Excel file and pack it again, so that the checksums are right."""
-    return lambda raw, rng: with_part(raw, part, lambda xml: mutated(xml, rng))
-
-
-WAYS: dict[str, tuple[str, Callable[[bytes, random.Random], bytes]]] = {
-    **{name: (name, mutated) for name in KINDS},
-    "sheet": ("xlsx", inside(SHEET)),
-    "strings": ("xlsx", inside("xl/sharedStrings.xml")),
-    "book": ("xlsx", inside("xl/workbook.xml")),
-}
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_broken_files_are_a_table_or_one_sentence(run: Runner, folder: Path, way: str) -> None:
-    """Whatever is cut off or overwritten: certificates, or exit code 2 and one line, no traceback."""
-    name, change = WAYS[way]
-    rng, n_refused = random.Random(f"{way} 29"), 0
-    for _ in range(12):
-        (folder / "train.csv").write_bytes(change(KINDS[name], rng))
-        done = run("-q", "certify", "train.csv", "test.csv", *LABEL)
-        if done.code:
-            one_line(done, "")
-            assert "mistake in nullproof" not in done.err, done.err
-            n_refused += 1
-    assert n_refused > 2

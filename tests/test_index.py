@@ -6,8 +6,6 @@ chains of changes are tried.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import re
 import tempfile
@@ -30,10 +28,10 @@ from hypothesis.stateful import (
     rule,
 )
 from support.counted import index_of
-from support.index_view import counts, left_out, quietly, saved_and_loaded, values
+from support.index_view import counts, left_out, quietly, saved_and_loaded
 from support.strategies import Case, cases
 
-from nullproof import CertifiedNB, CountIndex, NullproofError, certify, poison
+from nullproof import CountIndex, NullproofError, certify, poison
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
 ROWS: list[tuple[Any, ...]] = [("a", None), ("a", "x"), ("b", {"x", "y"}), ("b", "y")]
@@ -119,12 +117,8 @@ class IndexSteps(RuleBasedStateMachine):
     def fill(self, data: st.DataObject) -> None:
         place, j = data.draw(st.sampled_from(self.holes()))
         row, label = self.rows[place]
-        before = row[j]
-        options = sorted(before) if isinstance(before, frozenset) else [*DOMAINS[NAMES[j]]]
-        after: Any = data.draw(st.sampled_from(options))
-        if len(options) > 2 and data.draw(st.booleans()):
-            after = frozenset(options[:2])
-        self.index = self.index.fill(NAMES[j], after, label, candidates=before)
+        after: Any = data.draw(st.sampled_from([*DOMAINS[NAMES[j]]]))
+        self.index = self.index.fill(NAMES[j], after, label)
         self.rows[place] = ((*row[:j], after, *row[j + 1 :]), label)
 
     @rule(label=st.sampled_from(BOTH), name=st.sampled_from(NAMES))
@@ -167,7 +161,7 @@ class IndexSteps(RuleBasedStateMachine):
             (place, j)
             for place, (row, _) in enumerate(self.rows)
             for j, cell in enumerate(row)
-            if not isinstance(cell, str)
+            if cell is None
         ]
 
 
@@ -194,13 +188,7 @@ def test_rows_come_and_go(case: Case, data: st.DataObject) -> None:
         assert whole.remove(*rest) == part
     assert whole.update(case.rows, case.labels) == whole + whole
     with tempfile.TemporaryDirectory() as folder:
-        loaded = saved_and_loaded(whole, Path(folder))
-    assert loaded == whole
-    assert loaded.labels == whole.labels
-    assert [type(label) for label in loaded.labels] == [type(label) for label in whole.labels]
-    assert [values(loaded, name) for name in loaded.features] == [
-        values(whole, name) for name in whole.features
-    ]
+        assert saved_and_loaded(whole, Path(folder)) == whole
 
 
 # Changes one by one -------------------------------------------------------------------------------
@@ -222,16 +210,8 @@ def test_tables_and_single_rows_are_taken() -> None:
     assert index == small_index()
 
 
-@pytest.mark.parametrize("value", ["x", "y", "z", {"x", "y"}])
-def test_a_filled_cell_is_counted_as_the_table_with_it(value: Any) -> None:
-    """A missing cell that got a value, or fewer candidates, is counted as such."""
-    filled = [("a", value), *ROWS[1:]]
-    expected = CountIndex.from_rows(filled, LABELS, domains={"x1": ["x", "y", "z"]})
-    assert small_index().fill("x1", value, "yes") == expected
-    some = [*ROWS[:2], ("b", "x"), ROWS[3]]
-    expected = CountIndex.from_rows(some, LABELS, domains={"x1": ["x", "y", "z"]})
-    assert small_index().fill("x1", "x", "no", candidates={"y", "x"}) == expected
-    assert small_index().fill("x1", {"x", "y"}, "no", candidates={"y", "x"}) == small_index()
+def test_several_cells_or_none_are_filled() -> None:
+    """Two missing cells may get a value at once, none leave the index as it is."""
     assert small_index().fill("x1", "z", "yes", n_cells=0) == small_index()
     holes = CountIndex.from_rows([(None,), (None,), ("a",), ("b",)], ["u"] * 4)
     both = CountIndex.from_rows([("a",), ("a",), ("a",), ("b",)], ["u"] * 4)
@@ -252,10 +232,9 @@ def test_a_filled_cell_is_counted_as_the_table_with_it(value: Any) -> None:
         (lambda i: i.fill("x1", "new", "yes"), "'new' is not in the domain of column 'x1'"),
         (lambda i: i.fill("x9", "x", "yes"), "no feature 'x9'; it is one of x0, x1"),
         (lambda i: i.fill("x1", "x", "new"), "no label 'new'"),
-        (lambda i: i.fill("x1", None, "yes"), "None is no candidate of the cell"),
-        (lambda i: i.fill("x1", "z", "no", candidates={"x", "y"}), "'z' is no candidate"),
+        (lambda i: i.fill("x1", None, "yes"), "None is not in the domain of column 'x1'"),
+        (lambda i: i.fill("x1", {"x", "y"}, "yes"), "is not in the domain of column 'x1'"),
         (lambda i: i.fill("x1", "x", "no"), "has 0 such missing cells with label 'no', not 1"),
-        (lambda i: i.fill("x1", "x", "no", candidates={"x", "z"}), "0 such missing cells"),
         (lambda i: i.fill("x1", "x", "yes", n_cells=2), "1 such missing cell with label 'yes'"),
         *(
             (lambda i, n=n: i.fill("x1", "x", "yes", n_cells=n), "give the number of cells")
@@ -293,78 +272,10 @@ def test_blanked_cells_are_those_of_the_table() -> None:
         for wrong in (n_there + 1, 2**40):
             with pytest.raises(NullproofError, match="blank no more than are counted"):
                 index.blanked([replace(one, n_cells=wrong)])
-        for changed in (
-            *({"n_cells": n} for n in (-1, 0.5, True, "1", None, 2**40 + 1)),
-            *({"candidates": c} for c in ((), (3,), (9,), (-1,), ("b",), (0, 3), 1)),
-            *({"label": label} for label in (-1, 2, "p", None)),
-            *({"feature": feature} for feature in (-1, 3, "a", None)),
-        ):
-            with pytest.raises(NullproofError, match="the cells to blank are given as"):
-                index.blanked([replace(one, **changed)])  # type: ignore[arg-type]
     assert n_tried > 3
 
 
-def test_first_and_last_cells_can_be_blanked() -> None:
-    """Labels, features and values are counted from 0 on: each sort of cell can be blanked alone."""
-    rows = [(a, b) for a in "uv" for b in "stw" for _ in range(2)]
-    index = CountIndex.from_rows(rows, [*"pq"] * 6)
-    some = poison(index.update([("u", "s")] * 9, ["p"] * 9), [("u", "s")]).blanks[0]
-    for j, domain in enumerate(("uv", "stw")):
-        for code, value in enumerate(domain):
-            for label, name in enumerate("pq"):
-                cells = replace(some, feature=j, candidates=(code,), label=label, n_cells=1)
-                place = next(
-                    k for k, row in enumerate(rows) if row[j] == value and "pq"[k % 2] == name
-                )
-                row = [*rows[place]]
-                row[j] = None  # type: ignore[call-overload]
-                blank: list[Any] = [*rows[:place], tuple(row), *rows[place + 1 :]]
-                assert index.blanked([cells]) == CountIndex.from_rows(
-                    blank, [*"pq"] * 6, like=index
-                )
-
-
-def test_more_labels_values_and_columns_later() -> None:
-    """An estimator fitted in chunks counts what it would count at once, in the domains of all chunks."""
-    rows = {"f": ["a", "b", "c", "b", "a"], "g": ["x", None, "y", "z", "x"]}
-    labels = ["B", "A", "A", "C", "B"]
-    frame = pl.DataFrame(rows).to_pandas()
-    model = CertifiedNB(binning="none")
-    for part in (slice(1), slice(1, 3), slice(3, 5)):
-        model.partial_fit(frame[part], labels[part], classes=["A", "B", "C"])
-    whole = CountIndex.from_table({**rows, "label": labels}, "label")
-    for name in "fg":
-        assert counts(model.index_, name) == counts(whole, name)
-    assert model.index_.n_null.tolist() == [[0, 0, 0], [1, 0, 0]]
-
-
 # Adding and comparing -----------------------------------------------------------------------------
-
-MIXED: list[tuple[Any, ...]] = [
-    ("a", None),
-    ("b", "x"),
-    ({"a", "b"}, "y"),
-    ({"b", "c"}, {"x", "z"}),
-    (None, "z"),
-    ("c", {"x", "z"}),
-    ({"a", "b"}, {"x", "y"}),
-]
-
-
-@pytest.mark.parametrize("cut", range(1, len(MIXED)))
-def test_parts_add_up(cut: int) -> None:
-    """The counts of two parts are those of the whole, candidate sets of one or both parts too."""
-    labels = list("ABBAABA")
-    whole = CountIndex.from_rows(MIXED, labels)
-    one, other = (
-        CountIndex.from_rows(MIXED[part], labels[part], like=whole)
-        for part in (slice(cut), slice(cut, None))
-    )
-    assert one + other == whole == other + one
-    assert whole not in (one, other)
-    for j in range(2):
-        assert (one + other).low(j).tolist() == whole.low(j).tolist()
-        assert (one + other).high(j).tolist() == whole.high(j).tolist()
 
 
 def test_indexes_that_differ_in_one_count_are_not_equal() -> None:
@@ -397,15 +308,6 @@ def test_indexes_that_differ_in_one_count_are_not_equal() -> None:
         hash(made[0])
 
 
-def test_the_order_of_features_does_not_matter() -> None:
-    """Features are compared and added by name, in the order of the first."""
-    ab = CountIndex.from_rows([{"a": "u", "b": 1}, {"a": {"u", "v"}, "b": None}], "pq")
-    ba = CountIndex.from_rows([{"b": 1, "a": "u"}, {"b": None, "a": {"u", "v"}}], "pq")
-    assert ab == ba
-    assert ab + ba == ba + ab == ab + ab
-    assert (ab + ba).features == ("a", "b")
-
-
 @pytest.mark.parametrize(
     ("table", "reason"),
     [
@@ -413,8 +315,6 @@ def test_the_order_of_features_does_not_matter() -> None:
             {"a": ["u", "w"], "y": ["p", "q"]},
             "'a' holds a value in row 1 that is not in its domain",
         ),
-        ({"a": ["u", ["u", "w"]], "y": ["p", "q"]}, "'a' holds a value in row 1"),
-        ({"a": [["u", "v"], ["w"]], "y": ["p", "q"]}, "'a' holds a value in row 1"),
         ({"a": ["u", "v"], "y": ["p", "r"]}, "label column holds 'r', which the given index does"),
         ({"b": ["u", "v"], "y": ["p", "q"]}, "there is no column 'a' in the table"),
         ({"a": ["u", None], "y": ["p", None]}, "has 1 missing label"),
@@ -425,6 +325,9 @@ def test_parts_must_fit_the_index_they_are_like(table: Any, reason: str) -> None
     index = CountIndex.from_table({"a": ["u", "v"], "y": ["p", "q"]}, "y")
     with pytest.raises(NullproofError, match=reason):
         CountIndex.from_table(table, "y", like=index)
+    for rows in ([("u",), (["u", "w"],)], [(["u", "v"],), (["w"],)]):
+        with pytest.raises(NullproofError, match="'a' holds a value in row 1"):
+            CountIndex.from_rows(rows, "pq", like=index)
     options: tuple[dict[str, Any], ...] = (
         {"missing_only": ("x",)},
         {"keep": "a"},
@@ -459,21 +362,6 @@ def test_parts_take_over_kinds_bins_and_spellings(tmp_path: Path) -> None:
     assert CountIndex.from_table(attack.apply(part), "y", like=like) == attack.index_after
 
 
-def test_an_index_shows_what_it_holds() -> None:
-    """The repr tells rows, features, labels and holes."""
-    index = CountIndex.from_rows([("u", None), ("v", {1, 2})], ["p", "q"])
-    said = repr(index)
-    for part in ("2 rows", "2 features", "2 labels (p, q)", "2 missing cells (50.0 %)"):
-        assert part in said
-    assert "6 labels (a, b, c, d, e, …), 0" in repr(
-        CountIndex.from_rows([("u",)] * 6, list("abcdef"))
-    )
-    empty = CountIndex.from_table(
-        pl.DataFrame({"x0": ["u"], "x1": [1], "y": ["p"]})[:0], "y", like=index
-    )
-    assert "0 rows, 2 features" in repr(empty)
-
-
 # On disk ------------------------------------------------------------------------------------------
 
 
@@ -502,25 +390,13 @@ def test_everything_comes_back(tmp_path: Path) -> None:
     assert left_out(saved_and_loaded(named, tmp_path)) == left_out(named)
 
 
-def test_the_file_is_ordinary_parquet(tmp_path: Path) -> None:
-    """Any Parquet reader sees features, values, labels and counts."""
-    path = tmp_path / "a.index"
-    odd_index().save(path)
-    frame = pl.read_parquet(path)
-    assert frame.columns == ["feature", "value", "counts"]
-    assert frame.filter(pl.col("value") == "a")["counts"].to_list() == [[0, 2]]
-    parquet = pytest.importorskip("pyarrow.parquet")
-    assert parquet.read_table(path).to_pylist() == frame.to_dicts()
-
-
-def test_texts_that_look_like_a_seal_come_back(tmp_path: Path) -> None:
-    """Values, labels and names may hold anything, also what the file itself holds at its end."""
+def test_texts_that_look_like_the_file_come_back(tmp_path: Path) -> None:
+    """Values, labels and names may hold anything: line ends, the first line of a file."""
     path = tmp_path / "[a]*.index"
     odd_index().save(path)
-    metadata = pl.read_parquet_metadata(path)
-    marks = [metadata[key] for key in metadata if key.startswith("nullproof")]
+    marks = [path.read_bytes().split(b"\n")[0].decode() + "\n", "u\n"]
     before = CountIndex.from_rows(
-        [(mark, None) for mark in marks], marks, features=marks[:2], missing=["x" + marks[1]]
+        [(mark, None) for mark in marks], marks, features=marks, missing=["x" + marks[1]]
     )
     before.save(path)
     assert CountIndex.load(path) == before
@@ -541,9 +417,6 @@ def damages(whole: bytes, other: bytes) -> Iterator[bytes]:
         yield whole[:a] + other[a:]
         yield whole[:a] + other[a:b] + whole[b:]
         yield whole[:a] + other[max(0, len(other) - (size - a)) :]
-    # The footer may claim any length.
-    for length in (0, 1, size - 12, size, 2**31 - 1, 2**32 - 1):
-        yield whole[:-8] + length.to_bytes(4, "little") + whole[-4:]
     for bit in np.random.default_rng(0).choice(size * 8, min(N_FLIPS, size * 8), replace=False):
         damaged = bytearray(whole)
         damaged[bit // 8] ^= 1 << bit % 8
@@ -572,39 +445,14 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        lambda header, frame: header.update(label_counts=[5, 5]),
-        lambda header, frame: frame.append(frame.pop(0).fill_null("new")),
-        lambda header, frame: frame.append(frame.pop(0).reverse()),
-    ],
-)
-def test_altered_files_are_refused(tmp_path: Path, change: Any) -> None:
-    """What another program has written anew gets a clear error, with the seal of before or without."""
-    path = tmp_path / "a.index"
-    odd_index().save(path)
-    metadata = dict(pl.read_parquet_metadata(path))
-    header, frames = json.loads(metadata["nullproof"]), [pl.read_parquet(path)]
-    change(header, frames)
-    seals = {key: metadata[key] for key in metadata if key.startswith("nullproof-")}
-    for more, said in (({}, "is not an index"), (seals, "was altered")):
-        frames[0].write_parquet(path, metadata={"nullproof": json.dumps(header), **more})
-        with pytest.raises(NullproofError, match=said):
-            CountIndex.load(path)
-
-
-@pytest.mark.parametrize(
     ("version", "said"), [(1, "count the table again"), (9, "install a newer nullproof")]
 )
 def test_other_formats_are_refused(tmp_path: Path, version: int, said: str) -> None:
     """A whole file of another version of the format says what to do."""
     path = tmp_path / "a.index"
     odd_index().save(path)
-    raw = re.sub(rb'"version": \d', b'"version": %d' % version, path.read_bytes())
-    mark = b"nullproof-sha256:"
-    before, _, after = raw.rpartition(mark)
-    digest = hashlib.sha256(before + mark + b"0" * 64 + after[64:]).hexdigest()
-    path.write_bytes(before + mark + digest.encode() + after[64:])
+    raw = path.read_bytes()
+    path.write_bytes(re.sub(rb"^nullproof index \d", b"nullproof index %d" % version, raw))
     with pytest.raises(NullproofError, match=said):
         CountIndex.load(path)
 
@@ -626,9 +474,6 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
     """What cannot be written is refused, the file of before is still whole and nothing else is left."""
     path = tmp_path / "a.index"
     odd_index().save(path)
-    for cell, label in (("u\ud800", "p"), ("u", "p\ud800")):
-        with pytest.raises(NullproofError, match="half of a letter"):
-            CountIndex.from_rows([(cell,), ("v",)], [label, "q"]).save(path)
     with pytest.raises(NullproofError):
         odd_index().save(tmp_path / "no" / "such.index")
     assert CountIndex.load(path) == odd_index()

@@ -58,23 +58,11 @@ def test_every_library_gets_the_same_holes(mechanism: Any) -> None:
         assert made["polars"][name][kept].to_list() == [CELLS[name][i] for i in kept]
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ({"rate": 0.25, "seed": 1}, [(0, 1), (0, 3), (1, 1), (3, 0), (4, 2)]),
-        ({"rate": 0.2, "seed": 3, "features": 0.5}, None),
-    ],
-)
-def test_the_draw_is_pinned(options: dict[str, Any], expected: Any) -> None:
+def test_the_draw_is_pinned() -> None:
     """These cells must never change: they are what makes a published table repeatable."""
     table = pl.DataFrame({f"c{j}": [*range(5)] for j in range(4)})
-    found = holes(inject_missing(table, **options))
-    cells = sorted((row, j) for j in range(4) for row in found[f"c{j}"])
-    if expected is None:
-        assert len({j for _, j in cells}) <= 2
-        assert len(cells) == 2
-    else:
-        assert cells == sorted(expected)
+    found = holes(inject_missing(table, 0.25, seed=1))
+    assert found == {"c0": [3], "c1": [0, 1], "c2": [4], "c3": [0]}
 
 
 def test_rates_at_the_ends() -> None:

@@ -10,9 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import dask.dataframe
 import duckdb
-import ibis
 import polars as pl
 import pytest
 
@@ -22,13 +20,17 @@ FILES = Path(__file__).parent / "support" / "nan"
 ENGINES: dict[str, Callable[[str], Any]] = {
     "polars": pl.scan_parquet,
     "duckdb": lambda path: duckdb.connect().read_parquet(path),
-    "dask": dask.dataframe.read_parquet,
-    "ibis": lambda path: ibis.duckdb.connect().read_parquet(path),
     "folder": lambda path: path,
+    "dask": lambda path: pytest.importorskip("dask.dataframe").read_parquet(path),
+    "ibis": lambda path: pytest.importorskip("ibis").duckdb.connect().read_parquet(path),
 }
+# Libraries that take seconds to load.
+DEAR = ("dask", "ibis")
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "engine", [pytest.param(name, marks=[pytest.mark.slow] * (name in DEAR)) for name in ENGINES]
+)
 @pytest.mark.parametrize(
     ("name", "label", "column", "n_missing"),
     [("statistics", "y", "x", 3), ("pages", "label", "real", 12), ("pages", "label", "single", 12)],

@@ -8,7 +8,6 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
-import polars as pl
 import pytest
 from support.command_line import demo_tables
 from support.hostile import hostile_index, hostile_points
@@ -30,9 +29,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
 
 
 @pytest.fixture(scope="module")
-def demo() -> tuple[CountIndex, pl.DataFrame]:
+def demo_results() -> dict[str, Any]:
+    """One result of every kind about the demo's customers."""
     train, new = demo_tables()
-    return CountIndex.from_table(train, "churn", ignore=["customer"]), new
+    return results(CountIndex.from_table(train, "churn", ignore=["customer"]), new)
 
 
 def results(index: CountIndex, points: Any) -> dict[str, Any]:
@@ -60,9 +60,9 @@ def drawings(html: str) -> list[ElementTree.Element]:
     return [ElementTree.fromstring(one) for one in re.findall(r"<svg.*?</svg>", html, re.DOTALL)]
 
 
-def test_every_result_shows_itself(demo: tuple[CountIndex, pl.DataFrame]) -> None:
+def test_every_result_shows_itself(demo_results: dict[str, Any]) -> None:
     """Each has a short text and, if it has HTML, one without scripts or addresses, pictures with words."""
-    for name, result in results(*demo).items():
+    for name, result in demo_results.items():
         assert 10 < len(repr(result)) < 4000, name
         assert not re.search(r"object at 0x|array\(|dtype", repr(result)), name
         if hasattr(result, "_repr_html_") and name != "report":
@@ -84,11 +84,9 @@ def test_hostile_texts_stay_texts() -> None:
             assert len(shown) < 200_000, name
 
 
-def test_numbers_are_those_of_the_result(demo: tuple[CountIndex, pl.DataFrame]) -> None:
+def test_numbers_are_those_of_the_result(demo_results: dict[str, Any]) -> None:
     """Texts and tables count what the arrays hold; points come weakest first."""
-    index, new = demo
-    found = results(index, new)
-    judged = found["certificates"]
+    found, index, judged = demo_results, demo_results["index"], demo_results["certificates"]
     for shown in (repr(judged), judged._repr_html_()):
         assert "5 of 8 points certain" in shown
         assert "1 holds" in shown

@@ -130,12 +130,6 @@ def assert_exact_counts(
     assert list(counts.odds.values()) == shared_out(wins, index.labels)
 
 
-def judge_of(case: Case) -> Judge:
-    """Put the table of a case before the oracle of counts."""
-    options: Any = {"alpha": case.alpha, "prior": case.prior, "weights": case.weights}
-    return Judge.of_rows(case.rows, case.labels, case.domains, **options)
-
-
 @pytest.mark.parametrize("cells", CELLS)
 def test_the_oracle_of_counts_agrees_with_all_worlds(cells: Cells) -> None:
     """Odds from products of independent counts are those from going through the worlds."""
@@ -143,7 +137,7 @@ def test_the_oracle_of_counts_agrees_with_all_worlds(cells: Cells) -> None:
     for _ in range(60):
         case = plain_case(rng)
         names = oracle.distinct(case.labels)
-        judge = judge_of(case)
+        judge = case.judge()
         assert judge.names == names
         every = worlds_by_chance(case, cells)
         for point in case.points:
@@ -157,7 +151,7 @@ def test_own_missing_cells_are_skipped() -> None:
     rng = random.Random(SEED)
     for _ in range(60):
         case = plain_case(rng)
-        index, judge = index_of(case), judge_of(case)
+        index, judge = index_of(case), case.judge()
         points = [
             tuple(
                 None if rng.random() < 0.4 or isinstance(cell, frozenset) else cell

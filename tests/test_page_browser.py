@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
-import re
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -14,7 +12,15 @@ import polars as pl
 import pytest
 from support.browser import NARROW, clashes, overflow, patient_page, violations, watched_page
 from support.hostile import SCRIPT, write_hostile
-from support.page import bars, filled, open_point, rows, show_example, wait_for_result
+from support.page import (
+    PARTS,
+    filled,
+    open_row,
+    rows,
+    show_example,
+    show_part,
+    wait_for_result,
+)
 from support.ten_tables import LABEL, NAMES, ON_THE_PAGE, check_name, tables
 from support.web_server import Served, analysed, upload
 
@@ -31,6 +37,7 @@ pytestmark = [
 DEMO = Path(str(files("nullproof") / "demo"))
 FOCUSED = "document.activeElement"
 OPEN = "() => document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+RUN = "text=Find out what is certain"
 TRAIN, POINTS = rows(150, 1), rows(40, 2)
 
 
@@ -44,8 +51,8 @@ def page(browser: Browser, server: Served) -> Iterator[Page]:
 # Files, options, addresses -------------------------------------------------------------------------
 
 
-def test_upload_and_options(page: Page, server: Served) -> None:
-    """Two files are chosen, described and analysed as the form says."""
+def test_upload_and_options(page: Page, tmp_path: Path) -> None:
+    """Two files are chosen, described and analysed as the form says; a new file clears the answer."""
     page.set_input_files("#drop-train input", DEMO / "customers.csv")
     page.wait_for_selector("#options:not([hidden])")
     assert "36 rows, 6 columns" in page.inner_text("#drop-train")
@@ -54,16 +61,25 @@ def test_upload_and_options(page: Page, server: Served) -> None:
     page.wait_for_selector("#drop-points.full")
     label = page.get_by_label("Column to predict")
     label.select_option("")
-    page.click("text=Find out what is certain")
+    page.click(RUN)
     assert label.evaluate("node => !node.validity.valid")
     label.select_option("churn")
-    page.click("text=Find out what is certain")
+    page.click(RUN)
     wait_for_result(page)
     assert "62.5" in page.inner_text("#certain")
-    assert "3 predictions depend" in page.inner_text("#explore")
+    assert not page.is_visible("#options")
+    show_part(page, "rows")
+    assert "7 of 8 predictions hold" in page.inner_text(".bias-words")
+    page.click("text=Change data or options")
+    (tmp_path / "one.csv").write_text("a,y\nu,p\nv,p\n")
+    page.set_input_files("#drop-train input", tmp_path / "one.csv")
+    page.wait_for_selector("#drop-train >> text=2 rows")
+    assert not page.is_visible("#result")
+    page.get_by_label("Column to predict").select_option("y")
+    assert "nothing to predict" in page.inner_text("#options")
 
 
-def test_problems_are_told(browser: Browser, server: Served, tmp_path: Path) -> None:
+def test_problems_are_shown(browser: Browser, server: Served, tmp_path: Path) -> None:
     """What is wrong stands where it was done, in the words of the server."""
     page = patient_page(browser)
     page.goto(server.url)
@@ -77,56 +93,51 @@ def test_problems_are_told(browser: Browser, server: Served, tmp_path: Path) -> 
     page.set_input_files("#drop-train input", DEMO / "customers.csv")
     page.wait_for_selector("#options:not([hidden])")
     page.get_by_label("Column to predict").select_option("in_us")
-    page.click("text=Find out what is certain")
+    page.click(RUN)
     page.wait_for_selector("#job [role=alert]")
     assert "in_us" in page.inner_text("#job")
     page.get_by_label("Column to predict").select_option("churn")
-    page.get_by_label("Smoothing α").first.fill("much")
-    page.click("text=Find out what is certain")
+    page.click("text=More options")
+    page.get_by_label("Smoothing α").fill("much")
+    page.click(RUN)
     page.wait_for_selector("#job >> text='much' is not a number")
-    page.get_by_label("Smoothing α").first.fill("0")
-    page.click("text=Find out what is certain")
+    page.get_by_label("Smoothing α").fill("0")
+    page.click(RUN)
     wait_for_result(page)
+    show_part(page, "rows")
     page.route("**/api/analyses/*/point", lambda route: route.abort())
-    page.locator(".editor select").first.select_option(index=0)
-    page.locator(".editor select").first.select_option(index=1)
-    page.wait_for_selector(".panel [role=alert] >> text=does not answer")
-    assert re.search("nullproof serve", page.inner_text(".panel"))
+    page.click("text=Try other values")
+    page.locator(".trial select").first.select_option(index=1)
+    page.wait_for_selector(".one-row [role=alert] >> text=does not answer")
     page.context.close()
 
 
 def test_an_analysis_has_an_address(browser: Browser, page: Page, server: Served) -> None:
-    """Reload, Back, Forward and a bookmark lead to the same analysis, point and settings."""
+    """Reload, Back, Forward and a bookmark lead to the same analysis, part, filter and row."""
     show_example(page)
-    first = page.url
-    assert "analysis=" in first
-    open_point(page, 5)
+    show_part(page, "rows")
+    page.click(".tools >> text=certain 5")
+    page.wait_for_function("() => document.querySelectorAll('tr[data-point]').length === 5")
+    open_row(page, 5)
+    bookmark = page.url
     page.reload()
     wait_for_result(page)
-    page.wait_for_selector(".panel h3 >> text=Point 5")
-    assert "customers.csv" in page.inner_text("#drop-train")
-    assert page.get_by_label("Column to predict").input_value() == "churn"
-    bookmark = page.url
-    page.locator("#certain").get_by_label("Smoothing α").fill("30")
-    page.click("text=Judge again")
-    page.wait_for_function("old => !location.href.includes(old)", arg=first.split("=")[1][:16])
-    page.wait_for_selector("#job", state="hidden")
-    assert page.locator("#certain").get_by_label("Smoothing α").input_value() == "30"
-    page.click("nav >> text=Holes")
+    page.wait_for_selector(".one-row #point-5", state="visible")
+    assert page.locator("tr[data-point]").count() == 5
+    show_part(page, "columns")
     page.go_back()
-    page.go_back()
-    page.wait_for_function(
-        "() => document.querySelector('#certain .again input')?.value.startsWith('1')"
-    )
-    assert page.url.startswith(bookmark[:40])
+    page.wait_for_selector("#part-rows", state="visible")
     with watched_page(browser, server.url) as other:
         other.goto(bookmark)
         wait_for_result(other)
-        other.wait_for_selector(".panel h3 >> text=Point 5")
+        other.wait_for_selector(".one-row #point-5", state="visible")
         assert other.title().endswith("nullproof")
+        other.click("text=Change data or options")
+        assert "customers.csv" in other.inner_text("#drop-train")
+        assert other.get_by_label("Column to predict").input_value() == "churn"
 
 
-def test_an_analysis_that_is_gone_is_told(browser: Browser, server: Served) -> None:
+def test_an_analysis_that_is_gone(browser: Browser, server: Served) -> None:
     """A bookmark of another day says what happened, and the page can be used."""
     page = patient_page(browser)
     page.goto(f"{server.url}?analysis=nothing-here")
@@ -135,14 +146,15 @@ def test_an_analysis_that_is_gone_is_told(browser: Browser, server: Served) -> N
     page.context.close()
 
 
-def test_a_job_can_be_cancelled_from_anywhere(page: Page) -> None:
+def test_a_job_can_be_cancelled(page: Page) -> None:
     """The button is on the screen wherever the page is scrolled to, and the old answer stays."""
     show_example(page)
     shown = page.url
     asked: list[Route] = []
     page.route("**/api/analyses", lambda route: asked.extend([route]))
+    page.click("text=Change data or options")
     with page.expect_request("**/api/analyses"):
-        page.click("text=Judge again")
+        page.click(RUN)
     for height in (0, 100_000):
         page.evaluate("height => scrollTo(0, height)", height)
         box = page.locator("#job button").bounding_box()
@@ -155,60 +167,68 @@ def test_a_job_can_be_cancelled_from_anywhere(page: Page) -> None:
     assert page.url.split("&")[0] == shown.split("&")[0]
 
 
-# Points and changed tables -------------------------------------------------------------------------
+def test_the_theme_can_be_switched(page: Page) -> None:
+    """It follows the system until it is switched, and is kept."""
+    dark = "() => getComputedStyle(document.documentElement).colorScheme === 'dark'"
+    assert not page.evaluate(dark)
+    page.click("#theme")
+    page.click("#theme")
+    assert page.evaluate(dark)
+    page.reload()
+    page.wait_for_function(dark)
 
 
-def test_a_point_and_its_values(page: Page) -> None:
-    """A click opens a point; a changed value moves its bars, and the way back is one click."""
+# Rows and changed tables ---------------------------------------------------------------------------
+
+
+def test_a_row_and_its_values(page: Page) -> None:
+    """A click opens a row; other values are judged at once, and the way back is one click."""
     show_example(page)
-    open_point(page, 2, by="td:last-child")
-    assert "Open: no or yes" in page.inner_text(".panel .verdict")
-    assert "Two worlds that disagree" in page.inner_text(".panel")
-    start = bars(page)
-    page.locator(".panel").get_by_label("age").select_option("18-35")
-    page.wait_for_selector(".panel .verdict.is-certain")
-    page.wait_for_selector(".panel .note:visible")
-    assert "Certain: yes" in page.inner_text(".panel .verdict")
-    assert bars(page) != start
-    assert "1 value of this point changed" in page.inner_text(".panel .note")
-    assert page.locator(".panel .iv-ghost:visible").count() == 2
-    page.click("text=Back to the original values")
-    page.wait_for_function(
-        "old => JSON.stringify([...document.querySelectorAll('.panel .iv-bar')].map("
-        "(bar) => bar.style.left + ' ' + bar.style.width)) === old",
-        arg=json.dumps(start, separators=(",", ":")),
+    show_part(page, "rows")
+    open_row(page, 2)
+    assert "Two worlds that disagree" in page.inner_text(".one-row")
+    assert page.locator(".one-row .tag").first.inner_text() == "open"
+    page.click("text=Try other values")
+    page.locator(".trial").get_by_label("age").select_option("=18-35")
+    page.wait_for_selector(".one-row .tag.certain")
+    page.click("text=Back to its own values")
+    page.wait_for_selector(".one-row #point-2 .tag.open")
+
+
+def test_rows_are_sorted_found_and_taken_home(page: Page) -> None:
+    """A heading sorts, a chip filters, a name finds; the file has what is listed."""
+    show_example(page)
+    show_part(page, "rows")
+    listed = (
+        "() => [...document.querySelectorAll('tr[data-point]')].map((row) => row.dataset.point)"
     )
-
-
-def test_what_if(page: Page) -> None:
-    """Cells are blanked and filled, certainty changes, and everything can be taken back."""
-    show_example(page)
-    part = page.locator("#what-if")
-    part.get_by_label("Feature").select_option(label="income")
-    part.get_by_label("Value").select_option("low")
-    part.get_by_label("In rows labelled").select_option("yes")
-    part.get_by_label("How many").fill("4")
-    page.click("#fragility a[href='#point-5']")
-    page.wait_for_selector(".panel .verdict.is-certain")
-    page.click("text=Change them")
-    page.wait_for_selector("#what-if .moved")
-    assert "3 of 8 predictions certain" in part.inner_text()
-    assert "point 5 is no longer certain" in part.inner_text()
-    page.wait_for_selector(".panel .verdict.is-open")
-    page.wait_for_selector(".panel .note:visible")
-    assert "cells changed below" in page.inner_text(".panel .note")
-    page.click("text=Back to the original table")
-    page.wait_for_selector("#what-if >> text=Nothing is changed yet")
-    page.wait_for_selector(".panel .verdict.is-certain")
+    assert page.evaluate(listed) == ["2", "3", "6", "0", "1", "4", "5", "7"]
+    page.click("th >> text=row")
+    page.wait_for_selector("tbody tr:first-child[data-point='0']")
+    page.click("th >> text=row")
+    page.wait_for_selector("tbody tr:first-child[data-point='7']")
+    page.click(".tools >> text=holds 2")
+    page.wait_for_function(f"() => ({listed})().join() === '6,3'")
+    with page.expect_download() as saved:
+        page.click("text=CSV of these rows")
+    assert saved.value.suggested_filename == "customers-rows.csv"
+    assert pl.read_csv(saved.value.path())["point"].to_list() == [6, 3]
+    page.click(".tools >> text=all")
+    page.fill(".tools input", "11040")
+    page.wait_for_function(f"() => ({listed})().join() === '4'")
+    page.press(".tools input", "Enter")
+    page.wait_for_selector(".one-row #point-4")
 
 
 def test_a_worksheet_goes_out_and_comes_back(page: Page, tmp_path: Path) -> None:
     """Filled in and dropped, it gives the analysis with its answers beside that from before, and back."""
     show_example(page)
-    before, first = page.inner_text("#certain .big"), page.url.split("&")[0]
+    before, first = page.inner_text("#certain .big >> nth=0"), page.url.split("&")[0]
+    show_part(page, "clean")
     with page.expect_download() as saved:
-        page.click("#lookup >> text=Worksheet, CSV")
-    sheet = Path(saved.value.path()).read_text("utf-8")
+        page.click("#lookup >> text=Download the worksheet")
+    assert saved.value.suggested_filename == "customers-worksheet.csv"
+    sheet = Path(saved.value.path()).read_text("utf-8-sig")
     (tmp_path / "wrong.csv").write_text(filled(sheet, 1, "no such value"))
     page.set_input_files("#lookup input", tmp_path / "wrong.csv")
     page.wait_for_selector("#job [role=alert] >> text=wrong.csv, line 2: 'no such value'")
@@ -219,16 +239,12 @@ def test_a_worksheet_goes_out_and_comes_back(page: Page, tmp_path: Path) -> None
     taken = f"{n_answers} answer{'s' * (n_answers > 1)} taken: 8 of 8 predictions"
     page.wait_for_selector(f"#certain >> text={taken}")
     wait_for_result(page)
-    assert "5 (62.5" in page.inner_text("#compared tr:has-text('certain')")
-    assert page.locator("#lookup").count() == 0
-    page.reload()
-    page.wait_for_selector(f"#certain >> text={taken}")
-    wait_for_result(page)
-    page.click("text=Back to the table without them")
+    assert show_part(page, "compared")
+    page.go_back()
+    page.go_back()
     page.wait_for_function(
         "old => document.querySelector('#certain .big')?.innerText === old", arg=before
     )
-    assert page.locator("#compared").count() == 0
 
 
 # The slider for bias -------------------------------------------------------------------------------
@@ -238,58 +254,42 @@ STEPS = (0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0
 
 
 def analyse(page: Page, folder: Path, train: str = TRAIN, points: str = POINTS) -> None:
-    """Upload two tables and analyse them with smoothing."""
+    """Upload two tables and analyse them."""
     for name, content in (("train", train), ("points", points)):
         (folder / f"{name}.csv").write_text(content, "utf-8")
         page.set_input_files(f"#drop-{name} input", folder / f"{name}.csv")
         page.wait_for_selector(f"#drop-{name}.full")
     page.get_by_label("Column to predict").select_option("y")
-    page.locator("#options").get_by_label("Smoothing α").fill("1")
-    page.click("text=Find out what is certain")
+    page.click(RUN)
     wait_for_result(page)
 
 
-def move(page: Page, step: int) -> None:
-    """Put the slider on one of its steps."""
-    page.locator(".bias-input").fill(str(step))
-
-
-def counts(page: Page) -> list[int]:
-    """How many are certain, hold and are open, as the page says."""
-    found = page.eval_on_selector_all(".tally li b", "all => all.map((one) => one.textContent)")
-    return [int(text.replace(",", "")) for text in found]
-
-
-def chips(page: Page) -> list[str]:
-    """The verdicts of the points that are listed."""
-    return [text.strip() for text in page.locator("table.list .chip").all_inner_texts()]
-
-
 def test_the_slider_says_what_the_library_says(page: Page, tmp_path: Path) -> None:
-    """Counts and verdicts are, at every step, those of `certify`; keys move it, and it is read out."""
+    """Chips, sentence and list are, at every step, those of `certify`; keys move it."""
     analyse(page, tmp_path)
+    show_part(page, "rows")
     index = CountIndex.from_table(pl.read_csv(io.StringIO(TRAIN)), "y")
     points = pl.read_csv(io.StringIO(POINTS))
     strict = certify(index, points, alpha=1).certain
-    open_point(page, 3)
-    assert page.get_by_label("Bias", exact=True).last.input_value() == "4"
+    slider = page.locator(".bias input")
+    assert slider.input_value() == "4"
     for step, bias in enumerate(STEPS):
-        move(page, step)
-        found = certify(index, points, alpha=1, bias=bias)
-        n_hold = int(found.certain.sum())
-        expected = [int(strict.sum()), n_hold - int(strict.sum()), len(points) - n_hold]
-        assert counts(page) == expected, bias
-        named = [
-            "certain" if s else "holds" if h else "open"
-            for s, h in zip(strict, found.certain, strict=True)
+        slider.fill(str(step))
+        n_hold = int(certify(index, points, alpha=1, bias=bias).certain.sum())
+        assert f"{n_hold} of 40 predictions hold" in page.inner_text(".bias-words"), bias
+        wanted = [40, int(strict.sum()), n_hold - int(strict.sum()), 40 - n_hold]
+        shown = [
+            f"{kind} {n}"
+            for kind, n in zip(("all", "certain", "holds", "open"), wanted, strict=True)
         ]
-        assert chips(page) == named[:12], bias
-        page.wait_for_selector(f".panel .verdict >> text=/{named[3]}/i")
-        said = page.locator(".bias-input").get_attribute("aria-valuetext") or ""
-        assert said.startswith(f"{bias:g}: ")
-    page.locator(".bias-input").focus()
+        page.wait_for_function(
+            "wanted => [...document.querySelectorAll('.tools > button')]"
+            ".map((chip) => chip.textContent).join() === wanted",
+            arg=",".join(shown),
+        )
+    slider.focus()
     page.keyboard.press("Home")
-    assert (page.locator(".bias-input").get_attribute("aria-valuetext") or "").startswith("0: ")
+    assert (slider.get_attribute("aria-valuetext") or "").startswith("0: ")
 
 
 # Everyone and every table --------------------------------------------------------------------------
@@ -319,22 +319,24 @@ def test_keyboard_only(page: Page, server: Served) -> None:
     press_until(page, "#example")
     page.keyboard.press("Enter")
     wait_for_result(page)
-    assert page.evaluate(f"{FOCUSED}.id") == "certain"
+    press_until(page, "#tab-overview")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector("#part-rows", state="visible")
     press_until(page, "tr[data-point='3'] button")
     page.keyboard.press("Enter")
-    page.wait_for_selector(".panel h3 >> text=Point 3")
-    assert page.evaluate(f"{FOCUSED}.textContent").startswith("Point 3")
-    before = bars(page)
-    press_until(page, ".editor select")
-    page.keyboard.press("ArrowUp")
-    page.wait_for_function(
-        "before => document.querySelector('.panel .note:not([hidden])') !== null", arg=before
-    )
-    assert bars(page) != before
-    press_until(page, "#what-if button.main")
+    page.wait_for_selector(".one-row #point-3")
+    press_until(page, ".trial summary")
     page.keyboard.press("Enter")
-    page.wait_for_selector("#what-if .changes li")
-    press_until(page, "#downloads a")
+    press_until(page, ".trial select")
+    page.keyboard.press("ArrowUp")
+    page.wait_for_selector(".one-row #point-3", state="detached")
+    page.focus("#tab-rows")
+    for _ in range(2):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_selector("#part-clean", state="visible")
+    press_until(page, "#lookup a.main")
+    with page.expect_download():
+        page.keyboard.press("Enter")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -346,20 +348,14 @@ def test_accessible_on_every_screen(browser: Browser, server: Served, scheme: st
         page.goto(server.url)
         assert violations(page) == []
         show_example(page)
-        page.click("text=Change them")
-        page.wait_for_selector("#what-if .step")
         page.evaluate(OPEN)
-        assert violations(page) == []
-        assert overflow(page) == 0
-        page.set_viewport_size({"width": NARROW, "height": 844})
-        page.wait_for_function("width => innerWidth === width", arg=NARROW)
-        assert overflow(page) == 0
-        page.goto(f"{server.url}static/api.html")
-        page.wait_for_selector("details")
-        page.locator("summary").nth(3).click()
-        assert violations(page) == []
-        assert overflow(page) == 0
-        assert "/api/analyses/{analysis}/what-if" in page.inner_text("main")
+        for part in PARTS:
+            assert show_part(page, part)
+            assert violations(page) == [], part
+            for shown in (width, NARROW):
+                sized(page, shown)
+                assert overflow(page) == 0, part
+            sized(page, width)
 
 
 def test_hostile_text_is_text(browser: Browser, server: Served, tmp_path: Path) -> None:
@@ -374,42 +370,32 @@ def test_hostile_text_is_text(browser: Browser, server: Served, tmp_path: Path) 
         page.get_by_label("Column to predict").select_option(label)
         for box in page.locator("#options input[type=checkbox]:checked:not(:disabled)").all():
             box.uncheck()
-        page.click("text=Find out what is certain")
+        page.click(RUN)
         wait_for_result(page)
-        page.get_by_label("Which points", exact=True).select_option("all")
-        open_point(page, 3)
-        page.locator(".editor select").first.select_option(index=1)
-        page.wait_for_selector(".panel .note:visible")
-        page.click("text=Change them")
-        page.wait_for_selector("#what-if .step, #what-if .problem:visible")
         page.evaluate(OPEN)
+        text = ""
+        for part in PARTS:
+            if show_part(page, part):
+                assert overflow(page) == 0, part
+                assert violations(page) == [], part
+                text += page.inner_text("#result")
         assert page.evaluate("window.hit") is None
         assert page.title() != "broken"
         assert page.locator("main img, main script").count() == 0
-        text = page.inner_text("#result")
         assert SCRIPT in text
         assert "long" * 250 not in text
-        assert overflow(page) == 0
-        assert violations(page) == []
 
 
 EMPTY = """() => [...document.querySelectorAll("#result section")].filter(
+  (one) => one.offsetParent && !one.closest("details:not([open])")
+).filter(
   (one) => one.innerText.replace(one.querySelector("h2").innerText, "").trim().length < 20
 ).map((one) => one.id)"""
 
 
-# Axe takes its time with every element: the report's sections it sees in the report, and of many fields
-# of one kind a few will do.
-TOLD_ELSEWHERE = """() => {
-  const own = "#explore, #lookup, #what-if, #downloads";
-  for (const one of document.querySelectorAll("#result > section")) if (!one.matches(own)) one.remove();
-  document.querySelectorAll(".editor .field:nth-child(n + 12)").forEach((one) => one.remove());
-}"""
-
-
 @pytest.mark.parametrize("name", ON_THE_PAGE)
 def test_a_table_on_the_page(browser: Browser, server: Served, name: str) -> None:
-    """Wide and narrow nothing covers or cuts a text or is empty, and axe finds nothing."""
+    """Wide and narrow nothing covers or cuts a text or is empty, and axe finds nothing in the rows."""
     train, points = (upload(server.client, frame.write_csv())["id"] for frame in tables(name))
     made = analysed(server.client, table=train, points=points, label=LABEL)
     told = server.client.get(f"/api/analyses/{made}/document").json()
@@ -420,10 +406,12 @@ def test_a_table_on_the_page(browser: Browser, server: Served, name: str) -> Non
         wait_for_result(page)
         for width in (1280, NARROW):
             sized(page, width)
-            assert overflow(page) == 0
-            assert page.evaluate(EMPTY) == []
-            assert clashes(page) == [], width
-        page.evaluate(TOLD_ELSEWHERE)
+            for part in PARTS:
+                if show_part(page, part):
+                    assert overflow(page) == 0, part
+                    assert page.evaluate(EMPTY) == [], part
+                    assert clashes(page) == [], (width, part)
+        show_part(page, "rows")
         assert violations(page) == []
 
 

@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -188,32 +189,39 @@ def test_a_waiting_analysis_keeps_its_table(tmp_path: Path) -> None:
         until(lambda: len([*server.folder.iterdir()]) == 1)
 
 
-def test_a_clean_end(tmp_path: Path) -> None:
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """A folder whose path is short enough for sockets, as that of most systems is."""
+    with tempfile.TemporaryDirectory(prefix="np") as name:
+        yield Path(name)
+
+
+def test_a_clean_end(short_path: Path) -> None:
     """SIGTERM ends the server whatever it works on, and leaves no file behind."""
-    with serving(tmp_path) as started:
+    with serving(short_path) as started:
         with client_of(started.url) as client:
             client.get("/")
             working(client, upload(client, endless_table())["id"])
-            assert [*tmp_path.glob("nullproof-serve-*/*")]
+            assert [*short_path.glob("nullproof-serve-*/*")]
             started.process.send_signal(signal.SIGTERM)
             _, said = started.process.communicate(timeout=PATIENCE)
         assert started.process.returncode == 143, said
         assert "Traceback" not in said
-    assert [path.name for path in tmp_path.iterdir()] == []
+    assert [path.name for path in short_path.iterdir()] == []
 
 
-def test_what_a_killed_server_left_is_cleared(tmp_path: Path) -> None:
+def test_what_a_killed_server_left_is_cleared(short_path: Path) -> None:
     """The next start deletes the files of a server that was killed, and none of a living one."""
-    with serving(tmp_path, "--host", "0.0.0.0", "--name", "lab.example") as living:
-        (kept,) = tmp_path.glob("nullproof-serve-*")
-        with serving(tmp_path) as killed:
+    with serving(short_path, "--host", "0.0.0.0", "--name", "lab.example") as living:
+        (kept,) = short_path.glob("nullproof-serve-*")
+        with serving(short_path) as killed:
             with client_of(killed.url) as client:
                 upload(client, HOLES)
             killed.process.kill()
             killed.process.wait()
-        (left,) = {*tmp_path.glob("nullproof-serve-*")} - {kept}
+        (left,) = {*short_path.glob("nullproof-serve-*")} - {kept}
         assert [*left.glob("*.table")]
-        with serving(tmp_path) as following:
+        with serving(short_path) as following:
             assert not left.exists()
             assert kept.exists()
             following.process.send_signal(signal.SIGINT)
@@ -226,7 +234,7 @@ def test_what_a_killed_server_left_is_cleared(tmp_path: Path) -> None:
         _, said = living.process.communicate(timeout=PATIENCE)
     assert living.process.returncode == 130
     assert said.startswith("note: 0.0.0.0 is not the loopback")
-    assert [*tmp_path.iterdir()] == []
+    assert [*short_path.iterdir()] == []
 
 
 def test_wrong_ways_to_start(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,9 +33,8 @@ TABLES = tuple(
     f"a,b,y\n1,x,no\n2,,no\n,x,yes\n4,{last},yes\n5,z,no\n6,x,yes\n" for last in ("z", "", "x")
 )
 BROKEN = (b"", b"a,y\n1\n", b"PAR1xxxx", b"\x1f\x8b0", b"a,a\n1,2\n")
-READING = ("points", "points/1", "features/0", "curve", "document", "sections", "")
+READING = ("points", "points/1", "features", "curve", "document", "sections", "")
 FILES = ("files/certificates.csv", "files/report.html", "files/worksheet.csv")
-CHANGE = {"do": "fill", "feature": "b", "label": "no", "value": "x"}
 
 
 @cache
@@ -87,7 +86,7 @@ class Visitor:
     def look(self) -> None:
         """Two clients ask at the same moment, and perhaps a third one takes the analysis away."""
         name = self.rng.choice([*self.analyses])
-        whats = self.rng.choices((*READING, *FILES, "what-if"), k=2)
+        whats = self.rng.choices((*READING, *FILES), k=2)
         with ThreadPoolExecutor(3) as pool:
             both = [pool.submit(self.ask, name, what) for what in whats]
             if self.rng.random() < 0.2:
@@ -97,22 +96,19 @@ class Visitor:
             self.judge(name, what, answer.result())
 
     def ask(self, name: str, what: str) -> Answer:
-        path = f"/api/analyses/{name}/{what}".rstrip("/")
-        body = json.dumps({"changes": [CHANGE]}).encode()
-        return self.asked.fine(*(("POST", path, body) if what == "what-if" else ("GET", path)))
+        return self.asked.fine("GET", f"/api/analyses/{name}/{what}".rstrip("/"))
 
     def judge(self, name: str, what: str, answer: Answer) -> None:
         """Only what is gone is not there, only what is at work is asked for too soon; all else is right."""
         assert answer.status in (200, 202, 404, 409, 503)
         assert answer.status != 404 or name in self.gone
-        if answer.status != 200 or what not in ("document", "points", "what-if"):
+        if answer.status != 200 or what not in ("document", "points"):
             return
         told, expected = json.loads(answer.content), n_certain(self.analyses[name])
         if what == "points":
             assert sum(line["certain"] for line in told["points"]) == expected
         else:
-            found = told["n_certain_before"] if what == "what-if" else told["certain"]["n_certain"]
-            assert found == expected
+            assert told["certain"]["n_certain"] == expected
 
     def forget(self) -> None:
         name = self.rng.choice([*self.tables])

@@ -1,9 +1,8 @@
-"""The paper's algorithms and experiments: right where the paper is, and runs that can be interrupted."""
+"""The paper's algorithms and experiments: right where the paper is."""
 
 from __future__ import annotations
 
 import argparse
-import io
 import json
 from dataclasses import replace
 from functools import partial
@@ -14,7 +13,6 @@ import numpy as np
 import pytest
 
 from experiments import paper
-from experiments.paper import running
 from experiments.paper.baselines import (
     CodedTable,
     approximate_decision,
@@ -26,12 +24,11 @@ from experiments.paper.baselines import (
     union,
 )
 from experiments.paper.datasets import Dataset, Known, Note, generate
-from experiments.paper.preparation import index_of, split
-from experiments.paper.running import QUICK, measure
+from experiments.paper.preparation import index_of
+from experiments.paper.running import QUICK
 from experiments.paper.store import Store
 from experiments.paper.summary import Results
-from experiments.paper.tasks import Task, carry_out
-from nullproof import NullproofError, certify, radius
+from nullproof import certify, radius
 
 SMALL = Known("small", ("small", "small_2024"), "y", (60, 4, 2), (("small_20", 20),))
 OTHER = Known("other", ("other",), "y", (30, 3, 3))
@@ -123,44 +120,6 @@ def test_greedy_is_optimal_unless_a_rival_saturates() -> None:
 def datasets() -> list[Dataset]:
     """Two generated tables that pass for datasets of the paper."""
     return [replace(generate(SMALL), name="HE"), replace(generate(OTHER), name="FC")]
-
-
-def test_splits_and_missing_cells_come_from_the_seed(datasets: list[Dataset]) -> None:
-    """80/20, exact rates over all or a fifth of the features, points that have a prediction."""
-    one, again, other = split(datasets[0], 0), split(datasets[0], 0), split(datasets[0], 1)
-    assert (one.train.n_rows, len(one.test)) == (48, 12)
-    assert np.array_equal(one.train.codes, again.train.codes)
-    assert not np.array_equal(one.train.codes, other.train.codes)
-    everywhere, fifth = one.incomplete(0.25, "all"), one.incomplete(0.25, "a fifth")
-    assert int((everywhere.codes < 0).sum()) == 36
-    assert sorted((fifth.codes < 0).sum(axis=0).tolist()) == [0, 0, 12]
-    points = one.points(5, predicted=True)
-    assert certify(index_of(one.train), points, alpha=0).certain.all()
-
-
-def test_an_interrupted_run_goes_on_where_it_was(
-    datasets: list[Dataset], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What was measured is not measured again, a torn line is; quick and full are never mixed."""
-    measured: list[Task] = []
-
-    def watched(task: Task, *rest: Any) -> None:
-        if len(measured) == stop:
-            raise KeyboardInterrupt
-        measured.append(task)
-        carry_out(task, *rest)
-
-    monkeypatch.setattr(running, "carry_out", watched)
-    stop = 20
-    with pytest.raises(KeyboardInterrupt):
-        measure(datasets, GRID, Store(tmp_path, {"quick": True}), io.StringIO())
-    path = tmp_path / "measurements.csv"
-    path.write_text(path.read_text("utf-8")[:-5], "utf-8")
-    stop = -1
-    measure(datasets, GRID, Store(tmp_path, {"quick": True}), io.StringIO())
-    assert len(measured) - 1 == len(set(measured)) == len(Store(tmp_path, {}).measures.rows)
-    with pytest.raises(NullproofError, match="quick"):
-        Store(tmp_path, {"quick": False})
 
 
 def test_the_whole_experiment(

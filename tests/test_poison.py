@@ -122,15 +122,7 @@ def test_altered_tables_predict_the_rival() -> None:
         attack = poison(index, list(case.points), **options)
         altered = attack.altered(case.rows, case.labels)
         assert oracle.is_world(altered, attack.apply(case.rows, case.labels), case.domains)
-        (supports,) = oracle.outcomes(
-            altered,
-            case.labels,
-            case.points[0],
-            case.domains,
-            alpha=case.alpha,
-            prior=case.prior,
-            weights=case.weights,
-        )
+        supports = case.supports(altered, case.points[0])
         assert {*attack.altered_world.winners} == oracle.winners(supports)
         target = attack.targets[0]
         assert supports[target.rival] >= supports[target.label]
@@ -162,9 +154,7 @@ def joint_case(rng: random.Random, max_rows: int, limit: int) -> tuple[Case, Any
     while True:
         rows, features, n_points = rng.randint(4, max_rows), rng.randint(1, 4), rng.randint(2, 5)
         case = attack_case(rng, rows, features, n_points=n_points)
-        points = case.points
-        alpha = rng.choice([0, 0, 1, Fraction(1, 2), 2])
-        case = replace(case, points=points, alpha=alpha)
+        case = replace(case, alpha=rng.choice([0, 0, 1, Fraction(1, 2), 2]))
         only, within = random_limits(rng, case) if rng.random() < 0.3 else (None, None)
         best = fewest_jointly(case, within, limit)
         if best:
@@ -337,51 +327,23 @@ FRAME = {
 }
 
 
-def frames() -> dict[str, Any]:
-    """The same table in every library."""
-    pandas = pd.DataFrame(FRAME, index=[10, 20, 30, 40, 50, 60, 70, 80])
-    typed = pandas.astype({"size": "Int64", "colour": "category"})
-    return {
-        "pandas": pandas,
-        "typed": typed,
-        "polars": pl.DataFrame(FRAME),
-        "arrow": pa.table(FRAME),
-    }
-
-
-def plain(frame: Any) -> dict[str, list[Any]]:
-    """Turn a frame into lists with None for every missing cell."""
-    return pl.DataFrame(frame).fill_nan(None).to_dict(as_series=False)
-
-
-@pytest.mark.parametrize("library", frames())
-def test_frames_keep_all_but_the_attacked_cells(library: str) -> None:
-    """The poisoned frame has the same type, columns, order and other cells; those cells are blank."""
-    frame = frames()[library]
+@pytest.mark.parametrize("types", [{}, {"size": "Int64", "colour": "category"}])
+def test_frames_keep_their_index_and_types(types: dict[str, str]) -> None:
+    """Untouched columns keep their types, as do all that are altered, and rows keep their names."""
+    frame = pd.DataFrame(FRAME, index=[*range(10, 90, 10)]).astype(types)
     index = CountIndex.from_table(frame, "kind")
     point = {"colour": "red", "size": 1, "weight": 0.5}
     attack = poison(index, [point], alpha=0)
-    poisoned = attack.apply(frame)
-    assert type(poisoned) is type(frame)
-    before, after = plain(frame), plain(poisoned)
-    assert list(before) == list(after)
-    changed = [
-        (row, name)
-        for name in before
-        for row, (a, b) in enumerate(zip(before[name], after[name], strict=True))
-        if a != b
-    ]
-    assert sorted(changed) == sorted(attack.cells(frame))
-    assert all(after[name][row] is None for row, name in changed)
-    if isinstance(frame, pd.DataFrame):
-        assert list(poisoned.index) == list(frame.index)
-        untouched = [name for name in frame if name not in {name for _, name in changed}]
-        assert (poisoned[untouched].dtypes == frame[untouched].dtypes).all()
-        assert (attack.altered(frame).dtypes == frame.dtypes).all()
+    poisoned, altered = attack.apply(frame), attack.altered(frame)
+    assert list(poisoned.index) == list(frame.index)
+    changed = [name for _, name in attack.cells(frame)]
+    untouched = [name for name in frame if name not in changed]
+    assert (poisoned[untouched].dtypes == frame[untouched].dtypes).all()
+    assert (altered.dtypes == frame.dtypes).all()
+    assert not altered.isna().any(axis=None)
     counted = CountIndex.from_table(poisoned, "kind", like=index)
     assert counted == attack.index_after
     assert not certify(counted, [point], alpha=0).certain[0]
-    assert not any(None in column for column in plain(attack.altered(frame)).values())
 
 
 TRAIN = pd.DataFrame(
@@ -467,8 +429,9 @@ def assert_labels_are_lost(case: Case, index: CountIndex, attack: RowAttack) -> 
     assert CountIndex.from_rows(rows, labels, like=index) == attack.index_after
     added = list(zip(labels, rows, strict=True))[len(case.rows) :]
     assert len(added) == attack.n_rows
-    for target in (target for target in attack.targets if target.broken):
-        point = case.points[target.point]
+    for target, point in zip(attack.targets, case.points, strict=True):
+        if not target.broken:
+            continue
         known = [j for j, cell in enumerate(point) if cell is not None]
         own = [(name, tuple(row[j] for j in known)) for name, row in added]
         judge = RowJudge(*without_missing(case, point))

@@ -16,16 +16,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.naive_bayes import CategoricalNB
 from support import oracle
+from support.counted import fitted
 from support.large_counts import two_labels
 from support.strategies import (
     EXTREME_ALPHAS,
     HARD_TABLES,
     Case,
-    cases,
     random_case,
     random_weights,
     table,
-    weights_by_name,
 )
 
 from nullproof import CertifiedNB, certify
@@ -115,15 +114,6 @@ def test_a_large_complete_table() -> None:
 # Certain points ------------------------------------------------------------------------------------
 
 
-def fitted(case: Case) -> CertifiedNB:
-    """Fit a CertifiedNB to the plain rows of a case."""
-    declared = {f"x{case.features.index(name)}": own for name, own in (case.declared or {}).items()}
-    prior = case.prior_for(sorted(set(case.labels)))
-    weights = weights_by_name([f"x{j}" for j in range(len(case.features))], case.weights)
-    model = CertifiedNB(case.alpha, prior=prior, binning="none", domains=declared, weights=weights)
-    return model.fit(list(case.rows), list(case.labels))
-
-
 def weighted_case(rng: random.Random) -> Case:
     """Draw a case, every other time with weights."""
     case = random_case(rng)
@@ -149,28 +139,9 @@ def assert_certain_labels_predicted(case: Case) -> int:
     return int(certificates.certain.sum())
 
 
-@given(cases())
-@settings(max_examples=120, deadline=None)
-# No hole can hide an unseen value, so the many holes of A must not make it likelier there.
-@example(
-    Case(
-        rows=(*[("s", None)] * 9, ("s", "x"), *[("s", "x")] * 9, ("t", "x")),
-        labels=("B",) * 10 + ("A",) * 10,
-        features=("f0", "f1"),
-        declared=None,
-        points=(("s", "never seen"),),
-        alpha=1,
-        prior={"A": 3, "B": 1},
-    )
-)
-def test_certain_points_are_predicted_their_certain_label(case: Case) -> None:
-    """Whatever the holes, candidates, alpha and prior: a certain point gets its certain label."""
-    assert_certain_labels_predicted(case)
-
-
 @pytest.mark.parametrize("alphas", [None, EXTREME_ALPHAS], ids=["usual", "extreme"])
 def test_certain_points_of_random_tables(alphas: Sequence[Any] | None) -> None:
-    """The same for many seeded tables, and for smoothing beyond double precision."""
+    """Whatever the missing cells, alpha and prior: a certain point is predicted its certain label."""
     rng = random.Random(SEED)
     n_certain = 0
     for _ in range(3 * N_TABLES):
@@ -184,43 +155,13 @@ def test_certain_points_of_random_tables(alphas: Sequence[Any] | None) -> None:
 @pytest.mark.parametrize("point", [("a",), (None,), ("unseen",)])
 def test_a_class_without_rows_has_no_support(point: tuple[Any, ...]) -> None:
     """Without smoothing a class that no row has is never predicted, whatever its prior."""
-    model = CertifiedNB(prior=[0.1, 0.9], alpha=0).partial_fit(
+    model = CertifiedNB(prior=[0.1, 0.9], alpha=0, weights="equal").partial_fit(
         [["a"], ["b"]], ["A", "A"], classes=["A", "B"]
     )
     assert model.certify([point]).certain.tolist() == [point != ("unseen",)]
     if point != ("unseen",):
         assert model.predict([point]).tolist() == ["A"]
         assert model.predict_proba([point]).tolist() == [[1.0, 0.0]]
-
-
-def test_without_any_support_the_prior_decides() -> None:
-    """An unseen value without smoothing leaves only the prior to go by."""
-    model = CertifiedNB(alpha=0).fit([["a"], ["b"], ["b"]], ["A", "B", "B"])
-    assert model.predict([["c"]]).tolist() == ["B"]
-    np.testing.assert_allclose(model.predict_proba([["c"]]), [[1 / 3, 2 / 3]])
-
-
-def test_missing_cells_are_skipped() -> None:
-    """A label's shares are of its known cells, and a hole of the point says nothing."""
-    rows = [["a", "x"], ["a", None], ["b", "x"], ["b", "y"]]
-    model = CertifiedNB(alpha=0).fit(rows, ["A", "A", "B", "B"])
-    np.testing.assert_allclose(model.predict_proba([[None, "x"]]), [[2 / 3, 1 / 3]])
-    np.testing.assert_allclose(model.predict_proba([[None, None]]), [[1 / 2, 1 / 2]])
-
-
-def test_candidates_share_one_cell() -> None:
-    """A cell with two candidates counts half for each; of two candidates of a point both count."""
-    rows = [[{"x", "y"}], ["z"], ["x"], ["z"]]
-    model = CertifiedNB(alpha=0).fit(rows, ["A", "A", "B", "B"])
-    np.testing.assert_allclose(model.predict_proba([["x"]]), [[1 / 3, 2 / 3]])
-    np.testing.assert_allclose(model.predict_proba([[{"x", "y"}]]), [[1 / 2, 1 / 2]])
-
-
-def test_a_prior_at_the_limit() -> None:
-    """A certain label is predicted even if its prior is the least that is taken."""
-    model = CertifiedNB(prior=[1, Fraction(1, 10**9)], alpha=0).fit([["a"], ["b"]], ["A", "B"])
-    assert model.certify([["b"]]).label.tolist() == ["B"]
-    assert model.predict([["b"], ["a"]]).tolist() == ["B", "A"]
 
 
 # By exact fractions ---------------------------------------------------------------------------------

@@ -238,61 +238,17 @@ def test_smallest_first_is_not_best_with_weights() -> None:
     assert found.radius.tolist() == [fewest_cells(case, ("a", "a"))]
 
 
-def test_no_attack_exists() -> None:
-    """Infinite: one label alone, nothing to move, or smoothing that keeps the winner ahead."""
-    alone = index_from_counts([3], [[(1,), (2,)]])
-    assert np.isinf(radius(alone, [("0",), ("1",), ("9",)], alpha=0)).all()
-    rigid = index_from_counts([3, 2], [[(3, 2)]])
-    assert np.isinf(radius(rigid, ("0",), alpha=0)).all()
-    heavy = radius(index_from_counts([9, 1], [[(9, 0), (0, 1)]]), ("0",), alpha=50)
-    assert (heavy.radius.tolist(), heavy.label.tolist(), heavy.rival.tolist()) == (
-        [math.inf],
-        ["L0"],
-        [None],
-    )
-
-
-def test_zero_prior_never_catches_up() -> None:
-    """With smoothing a label of prior 0 has support 0 and the winner never has."""
-    index = index_from_counts([3, 3], [[(2, 1), (1, 2)]])
-    assert np.asarray(radius(index, ("0",), alpha=1, prior=[1, 0])).tolist() == [math.inf]
-    assert np.asarray(radius(index, ("0",), alpha=0, prior=[1, 0])).tolist() == [2]
-
-
 @pytest.mark.parametrize("alpha", EXTREME_ALPHAS)
 def test_smoothing_near_the_limits_of_doubles(alpha: Any) -> None:
-    """Where such a smoothing is taken at all, radii are exact."""
+    """At the limits of what is taken, radii are exact."""
     rng = random.Random(f"{SEED}-{alpha}")
     for _ in range(12):
         case = replace(attack_case(rng, max_rows=8, max_features=3), alpha=alpha, prior=None)
-        try:
-            found = radii_of(case)
-        except NullproofError as problem:
-            if "alpha" in str(problem):
-                return  # beyond the limits of what is taken
-            raise
-        assert found.radius.tolist() == [fewest_cells(case, point) for point in case.points]
+        expected = [fewest_cells(case, point) for point in case.points]
+        assert radii_of(case).radius.tolist() == expected
 
 
 # Laws and edges -----------------------------------------------------------------------------------
-
-
-def test_order_does_not_matter() -> None:
-    """Rows, columns, points and the names of labels in another order keep every radius."""
-    rng = random.Random(f"{SEED}-order")
-    renamed = {name: f"{9 - place}" for place, name in enumerate("ABCD")}
-    for _ in range(30):
-        case = replace(attack_case(rng), prior=None)
-        turned = replace(
-            case,
-            rows=tuple(row[::-1] for row in case.rows[::-1]),
-            labels=tuple(renamed[label] for label in case.labels[::-1]),
-            features=case.features[::-1],
-            points=tuple(point[::-1] for point in case.points[::-1]),
-            weights=None if case.weights is None else case.weights[::-1],
-        )
-        size = radii_of(case).radius.tolist()
-        assert radii_of(turned).radius.tolist() == size[::-1]
 
 
 def test_certain_points_have_a_radius() -> None:
@@ -304,19 +260,6 @@ def test_certain_points_have_a_radius() -> None:
         found, judged = radii_of(case), certify(index, [*case.points], **options_of(case, index))
         assert (found.radius > 0).tolist() == judged.certain.tolist()
         assert found.label.tolist() == judged.label.tolist()
-
-
-def test_missing_cells_never_raise_a_radius() -> None:
-    """Blanking a cell lowers a radius by at most one, and never raises it."""
-    rng = random.Random(f"{SEED}-blank")
-    for _ in range(60):
-        case = attack_case(rng)
-        i, j = rng.randrange(len(case.rows)), rng.randrange(len(case.features))
-        row = (*case.rows[i][:j], None, *case.rows[i][j + 1 :])
-        before = radii_of(case).radius
-        after = radii_of(replace(case, rows=(*case.rows[:i], row, *case.rows[i + 1 :]))).radius
-        assert (after <= before).all()
-        assert (after >= before - 1).all()
 
 
 def test_many_points_at_once() -> None:

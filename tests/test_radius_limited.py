@@ -150,37 +150,35 @@ def test_ties_and_near_ties() -> None:
     assert n_attacked >= 5
 
 
-@pytest.mark.parametrize(
-    ("low", "lower", "expected"),
-    [
-        ([1, 5], [1, 0], 1),
-        ([2, 5], [1, 5], 5),
-        ([3, 2, 4], [3, 2, 4], 2),
-        ([3, 2], [2, 1], math.inf),
-    ],
-)
-def test_the_last_cell_of_a_count(low: list[int], lower: list[int], expected: float) -> None:
-    """Without smoothing the winner falls with its smallest count that can be blanked away."""
-    nothing = [0] * len(low)
-    counts, rooms = [low, [1] * len(low)], [lower, nothing]
-    assert assert_fewest((10, 6), counts, rooms, Fraction(0), [10**9, 1]) == expected
+HEAVY = [10**9, 1]
+BY_HAND: list[tuple[Any, ...]] = [
+    # Without smoothing the winner falls with its smallest count that can be blanked away.
+    ((10, 6), [[1, 5], [1, 1]], [[1, 0], [0, 0]], 0, HEAVY, 1),
+    ((10, 6), [[2, 5], [1, 1]], [[1, 5], [0, 0]], 0, HEAVY, 5),
+    ((10, 6), [[3, 2, 4], [1, 1, 1]], [[3, 2, 4], [0, 0, 0]], 0, HEAVY, 2),
+    ((10, 6), [[3, 2], [1, 1]], [[2, 1], [0, 0]], 0, HEAVY, math.inf),
+    # The winner's share is (count + 1) / 22, the rival's 4 / 11, and the winner weighs more.
+    ((20, 9), [[9], [3]], [[5], [0]], 1, [1, 1], 2),
+    ((20, 9), [[9], [3]], [[5], [0]], 1, [1.3, 1], 4),
+    ((20, 9), [[9], [3]], [[5], [0]], 1, [1.5, 1], 5),
+    ((20, 9), [[9], [3]], [[5], [0]], 1, [1.7, 1], math.inf),
+    # The smaller count does not go far enough to pay.
+    ((10, 10), [[3, 4], [1, 1]], [[1, 4], [0, 0]], "1/100", [1, 40], None),
+    # Without smoothing a rival needs a cell for each count of zero before it has any support.
+    *(
+        ((10, 6), [[9] * (n + 1), [0] * n + [5]], [[4] * (n + 1), [3] * n + [1]], 0, [1, 900], None)
+        for n in (1, 2, 3)
+    ),
+]
 
 
-def test_the_smallest_count_is_not_always_lowered_first() -> None:
-    """Within limits the smaller count may not go far enough to pay."""
-    assert_fewest((10, 10), [[3, 4], [1, 1]], [[1, 4], [0, 0]], Fraction(1, 100), [1, 40])
-    for weight, expected in [(1, 2), (1.3, 4), (1.5, 5), (1.7, math.inf)]:
-        # The winner's share is (count + 1) / 22, the rival's 4 / 11, and the winner weighs more.
-        found = assert_fewest((20, 9), [[9], [3]], [[5], [0]], Fraction(1), [weight, 1])
-        assert found == expected
-
-
-@pytest.mark.parametrize("n_zeros", [1, 2, 3])
-def test_zeros_are_raised_first(n_zeros: int) -> None:
-    """Without smoothing a rival needs a cell for each count of zero before it has any support."""
-    counts = [[9] * (n_zeros + 1), [0] * n_zeros + [5]]
-    rooms = [[4] * (n_zeros + 1), [3] * n_zeros + [1]]
-    assert assert_fewest((10, 6), counts, rooms, Fraction(0), [1, 900]) >= n_zeros
+@pytest.mark.parametrize(("sizes", "counts", "rooms", "alpha", "prior", "expected"), BY_HAND)
+def test_counts_by_hand(
+    sizes: Any, counts: Any, rooms: Any, alpha: Any, prior: Any, expected: float | None
+) -> None:
+    """Zeros, the last cell of a count, and limits that stop the smallest count are found exactly."""
+    found = assert_fewest(sizes, counts, rooms, Fraction(alpha), prior)
+    assert expected is None or found == expected
 
 
 # Limits -------------------------------------------------------------------------------------------

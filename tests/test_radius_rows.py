@@ -16,10 +16,10 @@ from support.amounts import SEED, n_tables
 from support.attack_oracle import RowJudge, fewest_rows, without_missing
 from support.attack_tables import large_points, large_table, rows_case, trailing_table
 from support.counted import index_of, index_of_codes, options_of
-from support.large_counts import index_from_counts, two_labels
+from support.large_counts import index_from_counts
 from support.strategies import Case
 
-from nullproof import CountIndex, NullproofError, certify, poison, radius
+from nullproof import CountIndex, certify, poison, radius
 from nullproof.attacks import Radii
 
 # Random points hold unseen values on purpose.
@@ -158,32 +158,6 @@ def test_one_number_of_rows_gives_the_rival_most() -> None:
     share = float(support(1) / own) * 0.9999
     found = radius(index, [("0", "9")], alpha=alpha, prior=[share, 1], threat="rows")
     assert (found.radius[0], found.n_raise[0]) == (1, 1)
-
-
-def test_no_number_of_rows_is_enough() -> None:
-    """Infinite: one label alone, a rival of prior 0, or a given prior and nothing to disagree in."""
-    options: Any = {"threat": "rows"}
-    alone = index_from_counts([3], [[(1,), (2,)]])
-    assert np.isinf(radius(alone, [("0",), ("1",)], **options)).all()
-    index = index_from_counts([3, 2], [[(2, 0), (1, 2)], [(3, 2)]])
-    assert np.isinf(radius(index, [("0", "0")], prior=[1, 0], **options)).all()
-    assert np.isinf(radius(index, [(None, "0")], prior=[2, 1], **options)).all()
-    assert np.asarray(radius(index, [(None, "0")], **options)).tolist() == [1]
-
-
-def test_counted_prior_follows_the_rows() -> None:
-    """The same numbers given as a prior stay, so that more rows are needed."""
-    index = index_from_counts([60, 20], [[(40, 10), (20, 10)], [(30, 10), (30, 10)]])
-    counted = np.asarray(radius(index, [("0", "0")], threat="rows"))
-    given = np.asarray(radius(index, [("0", "0")], prior=[60, 20], threat="rows"))
-    assert (counted[0], given[0]) == (18, 41)
-
-
-def test_limits_are_about_cells() -> None:
-    """Added rows are no cells of the table, so limits and rows are not asked for together."""
-    index = two_labels((60, 20), (40, 30), (10, 10))
-    with pytest.raises(NullproofError, match="rows"):
-        radius(index, [("0", "0")], threat="rows", only={"columns": ["x0"]})
 
 
 @pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")

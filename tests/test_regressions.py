@@ -19,8 +19,17 @@ ROOMS: dict[str, Any] = {
 }
 
 
+# Cases that take seconds.
+SLOW = ("neighbours of 9",)
+
+
 @pytest.mark.parametrize(
-    ("room", "name"), [(room, name) for room, module in ROOMS.items() for name in module.CASES]
+    ("room", "name"),
+    [
+        pytest.param(room, name, marks=[pytest.mark.slow] * name.startswith(SLOW))
+        for room, module in ROOMS.items()
+        for name in module.CASES
+    ],
 )
 def test_past_faults(room: str, name: str) -> None:
     """What once went wrong stays right."""

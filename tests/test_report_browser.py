@@ -68,7 +68,7 @@ def test_it_opens_without_a_complaint(
         assert "certain" in page.title()
         for _ in range(2):
             page.locator("details:not([open]) > summary").first.click()
-        page.locator(".point[data-verdict=open] > summary").first.click()
+        page.locator("tr[data-verdict=open] a").first.click()
         if name != "many":
             assert violations(page) == []
         page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
@@ -85,55 +85,52 @@ def test_without_javascript_it_is_all_there(browser: Browser, pages: dict[str, s
     """A link opens its point, and the story reads the same; only the tools are not there."""
     with watched_page(browser, java_script_enabled=False) as page:
         page.goto(pages["demo"])
-        assert page.locator("h2").count() >= 6
+        assert page.locator("h2").count() >= 5
         assert page.locator(".tools").count() == 0
         assert page.locator("thead button").count() == 0
         assert page.get_by_text("62.5 %").first.is_visible()
-        page.locator("#points summary").nth(2).click()
+        page.locator("#rows a[href='#point-2']").click()
+        assert page.locator(".point:visible").count() == 1
         assert page.locator("#point-2").is_visible()
-        assert page.locator("#point-2 svg[role=img]").is_visible()
+        assert page.locator("#point-2 svg[role=img]").first.is_visible()
 
 
-def test_points_are_found_filtered_and_ordered(browser: Browser, pages: dict[str, str]) -> None:
-    """The tools show which points fit, count them, and put the weakest first."""
+def test_rows_are_filtered_sorted_and_opened(browser: Browser, pages: dict[str, str]) -> None:
+    """Chips count and filter, headings sort, and a link shows its row alone, also one that is filtered."""
     with watched_page(browser) as page:
         page.goto(pages["demo"])
-        shown = page.locator(".point:visible")
+        shown = page.locator("table.filtered tbody tr:visible")
         for verdict, n_shown in (("certain", 5), ("holds", 1), ("open", 2)):
-            page.get_by_label("Verdict").select_option(verdict)
+            page.get_by_role("button", name=f"{verdict} {n_shown}").click()
             assert shown.count() == n_shown
             assert page.get_by_text(f"{n_shown} of 8 shown").is_visible()
-        page.get_by_label("Find").fill("point 6")
-        assert shown.count() == 1
-        page.get_by_label("Find").fill("")
-        page.get_by_label("Verdict").select_option("")
-        for order in ("radius", "tolerance", "best"):
-            page.get_by_label("Order").select_option(order.replace("best", "odds"))
-            found = shown.evaluate_all(f"points => points.map(p => Number(p.dataset.{order}))")
-            assert found == sorted(found)
-        # A link to a point that the filter hides shows it all the same, and moves the focus there.
-        page.get_by_label("Verdict").select_option("certain")
-        page.locator("#open a[href='#point-2']").click()
-        assert page.locator("#point-2").is_visible()
-        assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+        page.get_by_role("button", name="all 8").click()
+        column = "rows => rows.map(row => Number(row.children[3].dataset.key))"
+        found = shown.evaluate_all(column)
+        assert found == sorted(found)
+        page.get_by_role("button", name="holds up to").click()
+        page.get_by_role("button", name="holds up to").click()
+        assert shown.evaluate_all(column) == found[::-1]
+        page.get_by_role("button", name="certain 5").click()
+        page.locator("#attacks a[href^='#point-']").first.click()
+        assert page.locator(".point:visible").count() == 1
+        assert page.evaluate("document.activeElement.className").startswith("point")
 
 
 def test_keyboard_only(browser: Browser, pages: dict[str, str]) -> None:
-    """The first tab skips to the report; sorting, links and points work by Enter and Space."""
+    """The first tab skips to the report; sorting and rows work by Enter."""
     with watched_page(browser) as page:
         page.goto(pages["demo"])
         page.keyboard.press("Tab")
         assert focused(page) == "Skip to the report"
         page.keyboard.press("Enter")
         assert page.evaluate("document.activeElement.id") == "report"
-        seen = tab_until(page, "certain")
+        seen = tab_until(page, "verdict")
         page.keyboard.press("Enter")
-        assert page.locator("#labels th[aria-sort=ascending]").count() == 1
+        assert page.locator("#rows th[aria-sort=ascending]").count() == 1
         seen += tab_until(page, "2")
         page.keyboard.press("Enter")
         assert page.locator("#point-2").is_visible()
-        page.keyboard.press("Space")
-        assert not page.locator("#point-2").is_visible()
         assert len(seen) < 40
 
 
@@ -162,14 +159,14 @@ def test_in_a_notebook(browser: Browser, tmp_path: Path) -> None:
     with watched_page(browser) as page:
         page.goto(notebook.as_uri())
         frame = page.frame_locator("iframe")
-        frame.locator("#open a[href='#point-2']").click()
+        frame.locator("#rows a[href='#point-2']").click()
         assert frame.locator("#point-2").is_visible()
         assert page.evaluate("getComputedStyle(document.querySelector('h1')).fontSize") == "32px"
 
 
 @pytest.mark.parametrize("name", AS_REPORTS)
 def test_nothing_covers_or_cuts_a_text(browser: Browser, tmp_path: Path, name: str) -> None:
-    """Wide and light, narrow and dark, with two points open: texts stand apart, sections say something."""
+    """Wide and light, narrow and dark, with two rows open: texts stand apart, sections say something."""
     train, points = tables(name)
     index = CountIndex.from_table(train, LABEL)
     told = report(index, points, truth=points[LABEL].to_list(), limit=15)
@@ -181,14 +178,11 @@ def test_nothing_covers_or_cuts_a_text(browser: Browser, tmp_path: Path, name: s
         with watched_page(browser, viewport=size, color_scheme=theme) as page:
             page.goto((tmp_path / "report.html").as_uri())
             page.evaluate(
-                "[...document.querySelectorAll('.point')].slice(0, 2).forEach(p => p.open = true)"
+                "[...document.querySelectorAll('.point')].slice(0, 2)"
+                ".forEach(p => p.style.display = 'block')"
             )
             assert clashes(page) == []
             assert page.evaluate(EMPTY) == []
             assert overflow(page) == 0
             if width == NARROW:
-                # Folded points are made like those that are open, and axe takes its time with each.
-                page.evaluate(
-                    "document.querySelectorAll('.point:not([open])').forEach(p => p.remove())"
-                )
                 assert violations(page) == []

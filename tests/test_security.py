@@ -48,36 +48,22 @@ def _called(call: ast.Call) -> str:
 
 
 def test_nothing_that_is_read_is_run() -> None:
-    """No module of the package unpickles, evaluates text or runs another program.
-
-    But one: the page lets Python itself try a Parquet or Arrow file before the server reads it.
-    """
+    """No module of the package unpickles, evaluates text or runs another program."""
     found = {path: dangers(path.read_text("utf-8")) for path in SOURCE.rglob("*.py")}
-    assert len(found) > 100
-    told = {path.relative_to(SOURCE).as_posix(): names for path, names in found.items() if names}
-    assert told == {"web/trials.py": ["subprocess"]}
+    assert len(found) > 60
+    assert {
+        path.relative_to(SOURCE).as_posix(): names for path, names in found.items() if names
+    } == {}
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "import pickle",
-        "from marshal import loads",
-        "import os.path, subprocess",
-        "eval('1 + 1')",
-        "os.system('ls')",
-        "pd.read_pickle(path)",
-        "pl.DataFrame.deserialize(path)",
-        "np.load(path, allow_pickle=True)",
-    ],
-)
-def test_what_runs_is_found(source: str) -> None:
-    """The test above can fail."""
-    assert dangers(source)
-
-
-def test_what_only_looks_alike_is_not() -> None:
-    """A pattern is compiled, and runs nothing."""
+def test_what_runs_is_found() -> None:
+    """The test above can fail; a pattern that is compiled runs nothing."""
+    for source in (
+        *("import pickle", "from marshal import loads", "import os.path, subprocess"),
+        *("eval('1 + 1')", "os.system('ls')", "pd.read_pickle(path)"),
+        *("pl.DataFrame.deserialize(path)", "np.load(path, allow_pickle=True)"),
+    ):
+        assert dangers(source), source
     assert dangers("import re\nre.compile('a')\n") == []
 
 
@@ -91,6 +77,7 @@ def test_what_only_looks_alike_is_not() -> None:
         ("clean",),
         ("poison", "--steps", "1"),
         ("certify", "--label", "ch\x9burn"),
+        ("certify", "--json"),
     ],
     ids=lambda arguments: " ".join(arguments[:2]).encode("unicode_escape").decode(),
 )

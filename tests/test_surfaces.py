@@ -121,7 +121,7 @@ def test_no_surface_contradicts_another(
             assert point["radius"] in (None, exact[point["point"]])
 
     shown = run("-q", "certify", *asked).out
-    markdown = run("-q", "report", *asked, "--format", "md").out
+    markdown = run("-q", "report", *asked).out
     for verdict, group in groups.items():
         assert re.search(rf"^{verdict} +{group['n_points']} ", shown, re.MULTILINE), shown
         assert re.search(rf"\| {verdict}[^|]*\| {group['n_points']} \|", markdown), markdown

@@ -303,7 +303,7 @@ def attack(case: Case, points: Any, *, joint: bool = False, **options: Any) -> d
     result = case.ask(npf.poison, points, skip_unbreakable=True, seed=0, **options)
     cells = result.cells(*case.table)
     after = case.count_like(result.apply(*case.table))
-    targets = [target.point for target in result.targets if target.broken]
+    targets = [point for point, target in enumerate(result.targets) if target.broken]
     left = npf.certify(after, points, **case.model).certain[targets]
     works = len({*cells}) == len(cells) == result.n_cells and not left.any()
     size = {"size": result.n_cells, "bound": result.lower_bound, "works": bool(works)}

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.data.binning import Rows
 from nullproof.data.edits import uniforms
 from nullproof.data.labels import label_codes
 from nullproof.data.missing import Missing
 from nullproof.data.schema import fit_feature
-from nullproof.data.sources import Table, open_table
+from nullproof.data.sources import Reading, Table, open_table
 from nullproof.errors import NullproofError
 
 ENDINGS = (".csv.gz", ".csv", ".csv.zst", ".parquet")
@@ -175,7 +176,7 @@ def coded(table: Table, label: str) -> tuple[NDArray[Any], NDArray[np.int64], tu
     for name in table.names:
         if name == label:
             continue
-        feature, encoded = fit_feature(table.column(name), bins=5, binning="uniform")
+        feature, encoded = fit_feature(table.column(name), bins=5, binning="uniform", rows=Rows())
         holes = encoded.codes < 0
         columns.append(np.where(holes, feature.n_values, encoded.codes))
         sizes.append(feature.n_values + int(holes.any()))
@@ -196,7 +197,7 @@ def _found(known: Known, folder: Path | None) -> tuple[Path | None, int]:
 
 
 def _checked(known: Known, path: Path, n_rows: int) -> Dataset:
-    table = open_table(path, missing=Missing.of(MISSING), as_text=[known.label])
+    table = open_table(path, Reading(Missing.of(MISSING), [known.label]))
     expected = (n_rows, *known.shape[1:])
     if (table.n_rows, len(table.names)) != expected[:2]:
         found = f"{table.n_rows:,} rows × {len(table.names)} columns"

@@ -7,23 +7,22 @@ from typing import Any
 
 import typer
 
-from nullproof.cli.program import app
-from nullproof.cli.registry import asked_for
+from nullproof.cli.program import program
 
 
 def described() -> str:
     """Every command: what it does, an example, its arguments and options."""
-    group = typer.main.get_command(asked_for(app))
+    group = typer.main.get_command(program())
     return "\n\n".join(_command(name, one) for name, one in group.commands.items())
 
 
 def _command(name: str, command: Any) -> str:
     context = command.context_class(command, info_name=name)
     pieces = " ".join(command.collect_usage_pieces(context))
-    told, _, example = command.help.partition("[bold]Example:[/]")
+    text, _, example = command.help.partition("[bold]Example:[/]")
     parts = [
         f"## {name}",
-        re.sub(r"\[/?\w*\]", "", told).strip(),
+        re.sub(r"\[/?\w*\]", "", text).strip(),
         f"```console\n$ {example.strip()}\n```",
         f"Usage: `nullproof {name} {pieces}`",
         _table([one for one in command.get_params(context) if one.name != "help"]),

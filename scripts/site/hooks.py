@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from commands import described
+from gallery import with_pictures
 from mkdocs.structure.files import File
 from notebooks import page_of
 from schemas import tables
@@ -16,6 +17,15 @@ ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"\[([^\[\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 COMMANDS = "<!-- every command -->"
 SCHEMAS = "<!-- every schema -->"
+# Search finds what a user means first: pages to start with before lists and tables of numbers.
+BOOSTS = {
+    "start.md": 4,
+    "index.md": 2,
+    "guides/": 2,
+    "results/": 0.2,
+    "changelog.md": 0.1,
+    "licences.md": 0.1,
+}
 
 
 def borrowed() -> dict[str, Path]:
@@ -54,7 +64,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         markdown = markdown.replace(COMMANDS, described())
     if SCHEMAS in markdown:
         markdown = markdown.replace(SCHEMAS, tables(ROOT / "docs/schemas"))
+    markdown = with_pictures(markdown, ROOT / "examples")
     place = page.file.src_uri
+    boost = next((size for start, size in BOOSTS.items() if place.startswith(start)), None)
+    if boost is not None:
+        page.meta["search"] = {"boost": boost}
     kept = borrowed().get(place, ROOT / "docs" / place)
     return LINK.sub(lambda match: moved(match, kept, place), markdown)
 

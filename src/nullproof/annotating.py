@@ -7,7 +7,7 @@ travels, with the function that is sent to the workers.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,21 @@ from nullproof.data.labels import true_labels
 from nullproof.data.options import AS_USUAL
 from nullproof.data.points import OwnMissing
 from nullproof.errors import NullproofError, NullproofWarning, explained, missing_extra
-from nullproof.files import write_whole
 from nullproof.model.certify import certificates_of
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
+from nullproof.results.files import write_whole
+from nullproof.results.table import Column
 
-COLUMNS = ("predicted", "verdict", "holds_up_to", "right")
+# The new columns: their types in polars, in pandas, and as Arrow and Spark write them.
+_COLUMNS: dict[str, tuple[Any, str, str]] = {
+    "predicted": (pl.String(), "string", "string"),
+    "verdict": (pl.String(), "string", "string"),
+    "holds_up_to": (pl.Float64(), "float64", "double"),
+    "right": (pl.Boolean(), "boolean", "boolean"),
+}
 _ROWS = 1 << 17
+Judge = Callable[[Any], pl.DataFrame]
 
 
 def annotate(
@@ -76,20 +84,23 @@ def annotate(
     if not isinstance(frame, nw.LazyFrame):
         return _at_once(judge, index, table)
     engine, names = frame.implementation, frame.collect_schema().names()
-    _refuse_taken(names, index)
-    if into is not None and not (engine.is_duckdb() or engine.is_ibis()):
+    added = _added(names, index)
+    if engine.is_duckdb() or engine.is_ibis():
+        return _into_parquet(judge, frame.to_native(), into, engine.value)
+    if into is not None:
         raise NullproofError(
             f"into is for tables of DuckDB and ibis, and this is one of {engine.value}; leave it out"
         )
-    has_truth = index.schema.label_name in names
     if engine.is_polars():
-        return _in_polars(judge, frame.to_native(), has_truth)
+        return frame.to_native().map_batches(
+            lambda batch: batch.hstack(judge(batch)),
+            schema={**frame.to_native().collect_schema(), **{n: _COLUMNS[n][0] for n in added}},
+            streamable=True,
+        )
     if engine.is_dask():
         return _in_dask(judge, frame.to_native())
     if engine.is_pyspark() or engine.is_pyspark_connect():
-        return _in_spark(judge, frame.to_native(), has_truth)
-    if engine.is_duckdb() or engine.is_ibis():
-        return _into_parquet(judge, frame.to_native(), into, engine.value)
+        return _in_spark(judge, frame.to_native(), added)
     raise NullproofError(
         f"a table of {engine.value} cannot be annotated where it is; read it in parts and annotate those"
     )
@@ -103,8 +114,9 @@ def _judged(model: Model, own_missing: OwnMissing, batch: Any) -> pl.DataFrame:
         warnings.simplefilter("ignore", NullproofWarning)
         found = certificates_of(model, model.points(batch, own_missing))
         actual = true_labels(schema, AS_USUAL.open(batch, schema.label_name, schema))
+    names = [str(label) for label in found.labels]
     columns = [
-        pl.Series("predicted", [_text(label) for label in found.predicted], dtype=pl.String),
+        Column(names, found.predicted_positions).series().alias("predicted"),
         pl.Series("verdict", found.verdict.tolist(), dtype=pl.String),
         pl.Series("holds_up_to", found.tolerance, dtype=pl.Float64).fill_nan(None),
     ]
@@ -114,20 +126,15 @@ def _judged(model: Model, own_missing: OwnMissing, batch: Any) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _text(label: Any) -> str | None:
-    return None if label is None else str(label)
-
-
-def _refuse_taken(names: Collection[str], index: CountIndex) -> None:
-    added = COLUMNS if index.schema.label_name in names else COLUMNS[:-1]
+def _added(names: Collection[str], index: CountIndex) -> list[str]:
+    """Return the names of the new columns, unless the table has one of them already."""
+    added = [name for name in _COLUMNS if name != "right" or index.schema.label_name in names]
     taken = next((name for name in names if name in added), None)
     if taken is not None:
         raise NullproofError(
             f"the table has a column {taken!r} already, which annotate would add; rename it"
         )
-
-
-Judge = Callable[[Any], pl.DataFrame]
+    return added
 
 
 def _at_once(judge: Judge, index: CountIndex, table: Any) -> Any:
@@ -137,90 +144,82 @@ def _at_once(judge: Judge, index: CountIndex, table: Any) -> Any:
         raise NullproofError(
             f"the table is a {type(table).__name__}; give a data frame or a file, or ask certify"
         )
-    _refuse_taken(opened.names, index)
-    new = judge(opened.frame.to_native())
-    frame = opened.frame
-    native, library = frame.to_native(), frame.implementation
-    if library.is_pandas_like():
-        return native.assign(**{name: _pandas(new[name], native.index) for name in new.columns})
-    columns = (nw.new_series(c.name, c.to_list(), _TYPES[c.name], backend=library) for c in new)
-    return frame.with_columns(*columns).to_native()
+    _added(opened.names, index)
+    rows = opened.frame.to_native()
+    if isinstance(rows, pl.DataFrame):
+        return rows.hstack(judge(rows))
+    if not opened.frame.implementation.is_pandas_like():
+        return _with_arrow(judge, rows)
+    # Names that are no texts were changed on the way; those of the caller stay.
+    return _with_pandas(judge, rows, table if hasattr(table, "assign") else rows)
 
 
-_TYPES = {
-    "predicted": nw.String(),
-    "verdict": nw.String(),
-    "holds_up_to": nw.Float64(),
-    "right": nw.Boolean(),
-}
-_POLARS_TYPES = {
-    "predicted": pl.String(),
-    "verdict": pl.String(),
-    "holds_up_to": pl.Float64(),
-    "right": pl.Boolean(),
-}
+def _with_pandas(judge: Judge, rows: Any, table: Any) -> Any:
+    """Return a data frame of pandas with the new columns."""
+    import pandas as pd
+
+    new = judge(rows)
+    columns = {
+        name: pd.Series(new[name].to_list(), index=rows.index, dtype=_COLUMNS[name][1])
+        for name in new.columns
+    }
+    return table.assign(**columns)
 
 
-def _in_polars(judge: Judge, frame: pl.LazyFrame, has_truth: bool) -> pl.LazyFrame:
-    added = {name: kind for name, kind in _POLARS_TYPES.items() if name != "right" or has_truth}
-    return frame.map_batches(
-        lambda batch: batch.hstack(judge(batch)),
-        schema={**frame.collect_schema(), **added},
-        streamable=True,
-    )
+def _with_arrow(judge: Judge, rows: Any) -> Any:
+    """Return a table of Arrow with the new columns; its own columns stay as they are."""
+    new = judge(rows).to_arrow(compat_level=pl.CompatLevel.oldest())
+    for name in new.column_names:
+        rows = rows.append_column(name, new[name].cast(_COLUMNS[name][2]))
+    return rows
+
+
+def _annotated_batches(judge: Judge, batches: Iterable[Any]) -> Iterator[Any]:
+    """Annotate batches of Arrow, small ones together: to begin takes as long as thousands of points."""
+    import pyarrow as pa
+
+    waiting, n_rows = [], 0
+    for batch in batches:
+        waiting.append(batch)
+        n_rows += batch.num_rows
+        if 2 * n_rows >= _ROWS:
+            yield from _with_arrow(judge, pa.Table.from_batches(waiting)).to_batches()
+            waiting, n_rows = [], 0
+    if waiting:
+        yield from _with_arrow(judge, pa.Table.from_batches(waiting)).to_batches()
 
 
 def _in_dask(judge: Judge, frame: Any) -> Any:
     def annotated(part: Any) -> Any:
-        new = judge(part)
-        return part.assign(**{name: _pandas(new[name], part.index) for name in new.columns})
+        return _with_pandas(judge, part, part)
 
     return frame.map_partitions(annotated, meta=annotated(frame._meta))
 
 
-def _pandas(column: pl.Series, index: Any) -> Any:
-    import pandas as pd
+def _in_spark(judge: Judge, frame: Any, added: list[str]) -> Any:
+    from pyspark.sql.types import StructType
 
-    kinds = {pl.String: "string", pl.Boolean: "boolean", pl.Float64: "float64"}
-    return pd.Series(column.to_list(), index=index, dtype=kinds[type(column.dtype)])
-
-
-def _arrow_batch(judge: Judge, batch: Any) -> Any:
-    """Return a record batch of Arrow with the new columns; its own columns stay as they are."""
-    import pyarrow as pa
-
-    rows = pl.from_arrow(batch)
-    assert isinstance(rows, pl.DataFrame)
-    new = judge(rows)
-    kinds = {pl.String: pa.string(), pl.Boolean: pa.bool_(), pl.Float64: pa.float64()}
-    arrays = [pa.array(new[name].to_list(), kinds[type(new[name].dtype)]) for name in new.columns]
-    return pa.RecordBatch.from_arrays(
-        [*batch.columns, *arrays], names=[*batch.schema.names, *new.columns]
-    )
-
-
-def _in_spark(judge: Judge, frame: Any, has_truth: bool) -> Any:
-    from pyspark.sql import types
-
-    fields = [*frame.schema.fields]
-    text, number, mark = types.StringType(), types.DoubleType(), types.BooleanType()
-    kinds = {"predicted": text, "verdict": text, "holds_up_to": number, "right": mark}
-    for name, kind in kinds.items():
-        if name != "right" or has_truth:
-            fields.append(types.StructField(name, kind))
+    schema = StructType([*frame.schema.fields])
+    for name in added:
+        schema = schema.add(name, _COLUMNS[name][2])
 
     def annotated(batches: Iterator[Any]) -> Iterator[Any]:
-        return (_arrow_batch(judge, batch) for batch in batches)
+        return _annotated_batches(judge, batches)
 
-    return frame.mapInArrow(annotated, types.StructType(fields))
+    return frame.mapInArrow(annotated, schema)
 
 
-def _ibis_batches(table: Any) -> Iterator[Any]:
-    try:
-        yield from table.to_pyarrow_batches(chunk_size=_ROWS)
-    except AttributeError:
-        # ibis 12 asks DuckDB 2 for a method that is gone.
-        yield from table.to_pyarrow().to_batches(_ROWS)
+def _batches(table: Any) -> Any:
+    """Return the rows of a table of DuckDB or ibis, in batches of Arrow."""
+    if hasattr(table, "to_pyarrow_batches"):
+        backend = table.get_backend()
+        if backend.name != "duckdb":
+            return table.to_pyarrow_batches(chunk_size=_ROWS)
+        # ibis 12 asks DuckDB 2 for a method that is gone; a query of it is a table of DuckDB.
+        table = backend.con.cursor().sql(backend.compile(table))
+    if hasattr(table, "to_arrow_reader"):
+        return table.to_arrow_reader(_ROWS)
+    return table.fetch_record_batch(_ROWS)  # before DuckDB 1.5
 
 
 def _into_parquet(judge: Judge, table: Any, into: str | Path | None, engine: str) -> Path:
@@ -233,25 +232,18 @@ def _into_parquet(judge: Judge, table: Any, into: str | Path | None, engine: str
     if path.suffix != ".parquet":
         raise NullproofError(f"into is {path}; give a name that ends in .parquet")
     try:
-        import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         raise missing_extra(f"annotating a table of {engine}", "duckdb") from None
 
     def write(part: Path) -> None:
         with explained(engine):
-            if hasattr(table, "to_pyarrow_batches"):
-                batches = _ibis_batches(table)
-            elif hasattr(table, "to_arrow_reader"):
-                batches = table.to_arrow_reader(_ROWS)
-            else:
-                batches = table.fetch_record_batch(_ROWS)  # before DuckDB 1.5
+            batches = _batches(table)
         writer = None
         try:
-            for batch in batches:
-                annotated = pa.Table.from_batches([_arrow_batch(judge, batch)])
-                writer = writer or pq.ParquetWriter(part, annotated.schema)
-                writer.write_table(annotated)
+            for batch in _annotated_batches(judge, batches):
+                writer = writer or pq.ParquetWriter(part, batch.schema)
+                writer.write_batch(batch)
             if writer is None:
                 raise NullproofError("the table has no rows; there is nothing to annotate")
         finally:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,26 +20,15 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.completions import (
-    MIXTURE,
-    FilledWorld,
-    Mixture,
-    Training,
-    Worlds,
-    as_scikit_learn_takes_it,
-    with_nulls,
-)
-from nullproof.data.keys import Key, key_columns, shown_name
+from nullproof.completions import Training, Worlds, as_scikit_learn_takes_it, with_nulls
 from nullproof.data.missing import Spellings
-from nullproof.data.options import TableOptions
-from nullproof.data.points import Points, encode_points
-from nullproof.data.sources import native_frame
+from nullproof.data.options import TableOptions, refuse_seed
+from nullproof.data.points import Key, Points, RowNames, encode_points
 from nullproof.errors import NullproofError, NullproofWarning, missing_extra, notice
 from nullproof.model.model import Model
 from nullproof.model.parameters import Bias
 from nullproof.progress import Progress
-from nullproof.seeds import refuse_seed
-from nullproof.show import ROWS, shown_table
+from nullproof.results import Column, Result, chosen
 from nullproof.words import PLAIN, cut, many, per_cent
 
 _CONFIDENCE = 0.95
@@ -60,7 +49,6 @@ def audit(
     key: Key | None = None,
     seed: int = 0,
     on_progress: Progress | None = None,
-    mixture: Mixture = MIXTURE,
 ) -> Audit:
     """Fit a classifier on many completions of a table and list the predictions that were seen to change.
 
@@ -117,15 +105,11 @@ def audit(
             "or a file with rows and the columns of the table"
         )
     model = Model(training.index, 1, None, bias)
-    worlds = Worlds(training, encoded.read("skip"), int(n_worlds), model, seed, mixture)
+    worlds = Worlds(training, encoded.read("skip"), int(n_worlds), model, seed)
     features = training.features_of(as_scikit_learn_takes_it(encoded.frame))
     spelled = dict(zip(training.index.features, encoded.missing, strict=True))
-    fits = _Fits(fixed, training, with_nulls(features, spelled))
-    return _audited(worlds, fits, encoded, on_progress)
-
-
-def _audited(worlds: Worlds, fits: _Fits, points: Points, on_progress: Progress | None) -> Audit:
-    as_it_is, seconds = fits.as_it_is()
+    fits = _Fits(fixed, worlds, with_nulls(features, spelled))
+    as_it_is = fits.as_it_is()
     labels: dict[Any, int] = {}
 
     def numbered(predicted: NDArray[Any]) -> NDArray[np.int32]:
@@ -136,7 +120,7 @@ def _audited(worlds: Worlds, fits: _Fits, points: Points, on_progress: Progress 
     started, n_failed = time.monotonic(), 0
     judged = None if as_it_is is None else numbered(as_it_is)
     try:
-        for number, predicted in fits.predictions(worlds, seconds):
+        for number, predicted in fits.predictions():
             if predicted is None:
                 n_failed += 1
             else:
@@ -156,7 +140,7 @@ def _audited(worlds: Worlds, fits: _Fits, points: Points, on_progress: Progress 
         )
     predictions = np.array([*by_world.values()])
     seconds = time.monotonic() - started
-    return Audit([*labels], [*by_world], predictions, judged, points, worlds, fits, seconds)
+    return Audit([*labels], [*by_world], predictions, judged, encoded, fits, seconds)
 
 
 # Fits --------------------------------------------------------------------------------------------
@@ -172,11 +156,17 @@ def _seeded(estimator: Any, seed: int) -> Any:
         raise NullproofError(
             f"the estimator is {cut(repr(estimator))}; give a scikit-learn classifier or pipeline"
         )
-    if not is_classifier(estimator):
+    try:
+        if not is_classifier(estimator):
+            raise NullproofError(
+                f"{type(estimator).__name__} is not a classifier; audit compares predicted labels"
+            )
+        cloned = clone(estimator)
+    except (AttributeError, TypeError):
         raise NullproofError(
-            f"{type(estimator).__name__} is not a classifier; audit compares predicted labels"
-        )
-    cloned = clone(estimator)
+            f"{type(estimator).__name__} cannot be cloned as scikit-learn clones; give a classifier or "
+            "pipeline that follows its conventions"
+        ) from None
     fixed: dict[str, Any] = {}
     for name, value in cloned.get_params().items():
         if name.split("__")[-1] == "random_state" and not isinstance(value, int | np.integer):
@@ -188,26 +178,26 @@ def _seeded(estimator: Any, seed: int) -> Any:
     return cloned.set_params(**fixed)
 
 
+@dataclass(frozen=True)
 class _Fits:
     """Fits the classifier on completed tables and predicts the points."""
 
-    def __init__(self, estimator: Any, training: Training, points: nw.DataFrame[Any]) -> None:
-        self.estimator, self.training = estimator, training
-        self.points = points.to_native()
-        self.truth = training.frame[training.label].to_numpy()
+    estimator: Any
+    worlds: Worlds
+    points: nw.DataFrame[Any]
 
     def predicted(self, frame: nw.DataFrame[Any]) -> NDArray[Any]:
         """Return the predictions of the classifier fitted on a table."""
         from sklearn.base import clone
 
-        features = self.training.features_of(frame).to_native()
-        return np.asarray(clone(self.estimator).fit(features, self.truth).predict(self.points))
+        training = self.worlds.training
+        fitted = clone(self.estimator).fit(training.features_of(frame).to_native(), training.truth)
+        return np.asarray(fitted.predict(self.points.to_native()))
 
-    def as_it_is(self) -> tuple[NDArray[Any] | None, float]:
-        """Return the predictions from the table as it is, None if it is rejected, and the seconds."""
-        started = time.monotonic()
+    def as_it_is(self) -> NDArray[Any] | None:
+        """Return the predictions from the table as it is; None if it is rejected."""
         try:
-            predicted = self.predicted(self.training.frame)
+            return self.predicted(self.worlds.training.frame)
         except Exception as problem:
             # Most classifiers reject missing cells; what else is wrong shows on a completed table.
             said = " ".join(str(problem).split())
@@ -215,39 +205,36 @@ class _Fits:
                 f"{type(self.estimator).__name__} cannot be fitted on the table as it is "
                 f"({cut(said)}), so the prediction that most worlds by chance give is judged."
             )
-            return None, 0.0
-        return predicted, time.monotonic() - started
+            return None
 
-    def in_world(self, worlds: Worlds, number: int) -> NDArray[Any] | None:
+    def in_world(self, number: int) -> NDArray[Any] | None:
         """Return the predictions in one world; None if the classifier cannot be fitted there."""
         with warnings.catch_warnings():
             # What a fit warns of was shown once, for the table as it is.
             warnings.simplefilter("ignore")
             try:
-                return self.predicted(self.training.completed(worlds.donors(number)))
+                return self.predicted(self.worlds.completed(number))
             except Exception:
                 return None
 
-    def predictions(
-        self, worlds: Worlds, seconds: float
-    ) -> Iterator[tuple[int, NDArray[Any] | None]]:
+    def predictions(self) -> Iterator[tuple[int, NDArray[Any] | None]]:
         """Yield the number of each world with its predictions, in order; on all cores where that pays."""
         from joblib import Parallel, delayed  # type: ignore[import-untyped]
 
         started = time.monotonic()
-        yield 0, self._first(worlds)
-        seconds = max(seconds, (time.monotonic() - started) / 2)
-        numbers = range(1, len(worlds))
+        first = self._first()
+        seconds = (time.monotonic() - started) / 2
+        yield 0, first
+        numbers = range(1, len(self.worlds))
         if seconds * len(numbers) < _WORTH_PROCESSES:
-            for number in numbers:
-                yield number, self.in_world(worlds, number)
+            yield from ((number, self.in_world(number)) for number in numbers)
             return
-        jobs = (delayed(self.in_world)(worlds, number) for number in numbers)
+        jobs = (delayed(self.in_world)(number) for number in numbers)
         yield from zip(numbers, Parallel(n_jobs=-1, return_as="generator")(jobs), strict=True)
 
-    def _first(self, worlds: Worlds) -> NDArray[Any]:
+    def _first(self) -> NDArray[Any]:
         """Fit twice on one completed table; reject a classifier that cannot, or predicts differently."""
-        table = self.training.completed(worlds.donors(0))
+        table = self.worlds.completed(0)
         name = type(self.estimator).__name__
         try:
             predicted, again = self.predicted(table), self.predicted(table)
@@ -268,8 +255,40 @@ class _Fits:
 # The answer --------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class FilledWorld:
+    """One completion of the training table, and what the classifier fitted on it predicts for a point."""
+
+    worlds: Worlds = field(repr=False)
+    number: int
+    predicted: Any
+
+    @property
+    def directed(self) -> bool:
+        """Whether the world was directed at some points rather than drawn by chance."""
+        return self.worlds.is_directed(self.number)
+
+    def complete(self, table: Any) -> Any:
+        """Return the training table, given as it was audited, with its missing cells filled."""
+        audited = self.worlds.training
+        training = Training.of(table, audited.label, audited.options)
+        same = training.frame.columns == audited.frame.columns and all(
+            np.array_equal(training.missing.get(name, ()), audited.missing[name])
+            if name in audited.missing
+            else training.frame[name].to_list() == audited.frame[name].to_list()
+            for name in audited.frame.columns
+        )
+        if not same:
+            raise NullproofError("the table is not the one that was audited; give that one")
+        return training.completed(self.worlds.donors(self.number)).to_native()
+
+    def __repr__(self) -> str:
+        kind = "directed" if self.directed else "by chance"
+        return f"FilledWorld({self.number}, {kind}: predicts {self.predicted})"
+
+
 @dataclass(frozen=True, repr=False, eq=False)
-class Audit(Sequence["AuditedPoint"]):
+class Audit(Result["AuditedPoint"]):
     """Which predictions were seen to change as the missing training cells were filled.
 
     Parameters
@@ -291,7 +310,6 @@ class Audit(Sequence["AuditedPoint"]):
     predictions: NDArray[np.int32]
     as_it_is: NDArray[np.int32] | None
     points: Points
-    worlds: Worlds
     fits: _Fits
     seconds: float
 
@@ -308,10 +326,11 @@ class Audit(Sequence["AuditedPoint"]):
     @cached_property
     def by_chance(self) -> NDArray[np.bool_]:
         """Which of the worlds were drawn by chance."""
-        return np.array([not self.worlds.is_directed(number) for number in self.numbers])
+        return np.array([not self.fits.worlds.is_directed(number) for number in self.numbers])
 
     @cached_property
     def _judged(self) -> NDArray[np.int64]:
+        """The position of the prediction that is judged, per point."""
         if self.as_it_is is not None:
             return np.asarray(self.as_it_is, dtype=np.int64)
         votes = self.predictions[self.by_chance] if self.by_chance.any() else self.predictions
@@ -342,39 +361,50 @@ class Audit(Sequence["AuditedPoint"]):
         """In how many worlds each prediction is another one than the one that is judged."""
         return np.asarray(self._differs.sum(axis=0), dtype=np.int64)
 
-    @property
-    def chance_at_most(self) -> float | None:
-        """The share of worlds by chance that change a prediction which none of these changed, at most.
+    @cached_property
+    def chance_at_most(self) -> NDArray[np.float64]:
+        """Per point the share of all worlds by chance that give another prediction, at most.
 
-        With 95 % confidence, by Clopper and Pearson: 1 - 0.05**(1/n). Where the worlds by chance chose
-        the prediction that is judged, one of them says nothing about it, and n is one less.
+        With 95 % confidence, by Clopper and Pearson; 1 - 0.05**(1/n) where none of n worlds does. Where
+        the worlds by chance chose the prediction that is judged, one of them says nothing about it if all
+        agree; if not, each label could have been chosen, and the bound is for all of them at once.
         """
-        n_telling = int(self.by_chance.sum()) - (self.as_it_is is None)
-        return float(1 - (1 - _CONFIDENCE) ** (1 / n_telling)) if n_telling > 0 else None
+        from scipy.stats import beta
 
-    def _seen(self, position: int) -> tuple[Any, ...]:
-        codes = {int(self._judged[position]), *self.predictions[:, position].tolist()}
-        return tuple(label for code, label in enumerate(self.labels) if code in codes)
+        n_changed = self._differs[self.by_chance].sum(axis=0)
+        n_same = int(self.by_chance.sum()) - n_changed
+        n_labels = len(self.fits.worlds.training.index.labels)
+        voted = self.as_it_is is None
+        doubt = (1 - _CONFIDENCE) / np.where(voted & (n_changed > 0), n_labels, 1)
+        n_same = n_same - (voted & (n_changed == 0))
+        bounds = beta.ppf(1 - doubt, n_changed + 1, np.maximum(n_same, 1))
+        return np.where(n_same > 0, bounds, 1.0)
+
+    @cached_property
+    def _seen(self) -> list[tuple[Any, ...]]:
+        """The labels that each point was seen with, that which is judged among them."""
+        every = np.vstack([self.predictions, self._judged])
+        codes = (np.unique(column).tolist() for column in every.T)
+        return [tuple(self.labels[code] for code in seen) for seen in codes]
 
     def witness(self, position: int) -> tuple[FilledWorld, FilledWorld]:
         """Return two completions of the table on which the classifier predicts a point differently.
 
         The first gives the prediction that is judged, if one of them does.
         """
-        place = self._checked(position)
+        place = chosen(position, len(self))
         if not self.changed[place]:
             raise NullproofError(
                 f"no two worlds were seen that disagree about point {position}; there is nothing to show"
             )
-        differs = self._differs[:, place]
+        differs, labels = self._differs[:, place], self.predictions[:, place]
         one = 0 if differs.all() else int(np.flatnonzero(~differs)[-1])
-        labels = self.predictions[:, place]
         other = int(np.flatnonzero(labels != labels[one])[0])
-        return self._world(one, place), self._world(other, place)
-
-    def _world(self, world: int, place: int) -> FilledWorld:
-        label = self.labels[int(self.predictions[world, place])]
-        return FilledWorld(self.worlds, self.numbers[world], label)
+        first, second = (
+            FilledWorld(self.fits.worlds, self.numbers[world], self.labels[int(labels[world])])
+            for world in (one, other)
+        )
+        return first, second
 
     def causes(self, position: int) -> list[str]:
         """Return the columns whose missing cells alone change the prediction of a point.
@@ -383,87 +413,88 @@ class Audit(Sequence["AuditedPoint"]):
         that column from the second. Empty if no column does it alone.
         """
         one, other = self.witness(position)
-        before, donors = (self.worlds.donors(world.number) for world in (one, other))
-        found = []
-        for name in donors:
-            table = self.fits.training.completed({**before, name: donors[name]})
-            if self.fits.predicted(table)[position] != one.predicted:
-                found.append(name)
-        return found
+        worlds = self.fits.worlds
+        before, after = worlds.donors(one.number), worlds.donors(other.number)
+        causes = []
+        for name, rows in after.items():
+            labels = self.fits.predicted(worlds.training.completed({**before, name: rows}))
+            if labels[position] != one.predicted:
+                causes.append(name)
+        return causes
 
-    def _checked(self, position: int) -> int:
-        if not -len(self) <= position < len(self):
-            raise IndexError(f"point {position} was asked for, but there are {len(self):,}")
-        return position % len(self)
+    # The result as a table ----------------------------------------------------------------------
 
-    def __len__(self) -> int:
-        return int(self.predictions.shape[1])
-
-    def __getitem__(self, position: Any) -> Any:
-        """Return one point by its position, or several by a slice."""
-        if isinstance(position, slice):
-            return [self[place] for place in range(len(self))[position]]
-        place = self._checked(int(position))
-        return AuditedPoint(
-            self.predicted[place],
-            bool(self.changed[place]),
-            self._seen(place),
-            int(self.n_changed_worlds[place]),
-        )
-
-    def columns(self) -> dict[str, list[Any]]:
-        """Return one row per point as plain columns."""
+    def declared(self) -> dict[str, Column]:
+        """Return the columns."""
+        names = [str(label) for label in self.labels]
+        seen = [[str(label) for label in labels] for labels in self._seen]
+        places = np.arange(len(self))
         return {
-            **key_columns(self.points.names),
-            "predicted": [str(label) for label in self.predicted],
-            "changed": self.changed.tolist(),
-            "n_changed_worlds": self.n_changed_worlds.tolist(),
-            "seen": [", ".join(map(str, self._seen(place))) for place in range(len(self))],
+            "predicted": Column(names, self._judged, "predicted"),
+            "changed": Column(self.changed, None, "changed"),
+            "n_changed_worlds": Column(self.n_changed_worlds, None, "worlds that change it"),
+            "seen": Column(seen, places, "seen", ", ".join),
+            "chance_at_most": Column(self.chance_at_most),
         }
-
-    def to_frame(self) -> Any:
-        """Return one row per point, in the library that the points came in."""
-        return native_frame(self.columns(), self.points.frame)
 
     def document(self) -> dict[str, Any]:
         """Return the JSON form."""
-        columns = {**self.columns(), "seen": [[*map(str, self._seen(i))] for i in range(len(self))]}
         n_chance = int(self.by_chance.sum())
+        chance = self.predictions[self.by_chance]
         return {
             "n_points": len(self),
             "n_changed": int(self.changed.sum()),
-            "n_changed_by_chance": int(self._n_changed_by_chance),
+            "n_changed_by_chance": int((chance != chance[:1]).any(axis=0).sum()),
             "n_worlds": self.n_worlds,
             "n_chance": n_chance,
             "n_directed": self.n_worlds - n_chance,
             "n_unlike_as_it_is": int(self.unlike_as_it_is.sum()),
-            "chance_at_most": self.chance_at_most,
+            "chance_at_most": self._unchanged_at_most,
             "takes_missing": self.as_it_is is not None,
             "labels": [str(label) for label in self.labels],
-            "points": [
-                {"point": place, **dict(zip(columns, row, strict=True))}
-                for place, row in enumerate(zip(*columns.values(), strict=True))
-            ],
+            "points": self.rows(),
         }
 
-    def file_columns(self) -> dict[str, Any]:
-        """Return the columns as a file holds them: the position of each point first."""
-        return {"point": [*range(len(self))], **self.columns()}
+    def take(self, places: NDArray[np.intp]) -> Audit:
+        """Return the same of some of the points."""
+        return replace(
+            self,
+            predictions=self.predictions[:, places],
+            as_it_is=None if self.as_it_is is None else self.as_it_is[places],
+            points=self.points.take(places),
+            fits=replace(self.fits, points=self.fits.points[places.tolist()]),
+        )
+
+    def __len__(self) -> int:
+        return int(self.predictions.shape[1])
+
+    def _origin(self) -> tuple[RowNames | None, nw.DataFrame[Any] | None]:
+        return self.points.names, self.points.frame
+
+    def _item(self, place: int) -> AuditedPoint:
+        return AuditedPoint(
+            self.predicted[place],
+            bool(self.changed[place]),
+            self._seen[place],
+            int(self.n_changed_worlds[place]),
+            float(self.chance_at_most[place]),
+        )
 
     @property
-    def _n_changed_by_chance(self) -> int:
-        some = self.predictions[self.by_chance]
-        return int((some != some[:1]).any(axis=0).sum())
+    def _unchanged_at_most(self) -> float | None:
+        """The greatest share of worlds by chance that change what none of these changed."""
+        n = int(self.by_chance.sum()) - (self.as_it_is is None)
+        return float(1 - (1 - _CONFIDENCE) ** (1 / n)) if n > 0 else None
 
     def confidence(self) -> str:
         """Say what the worlds by chance tell about the predictions that did not change."""
-        if self.chance_at_most is None:
+        if self._unchanged_at_most is None:
             return (
                 "The worlds by chance are too few to say how many such worlds change a prediction."
             )
         return (
             f"Where none of the worlds by chance ({int(self.by_chance.sum()):,}) changes a prediction, at "
-            f"most {per_cent(self.chance_at_most, PLAIN)} of all such worlds do, with 95 % "
+            f"most {per_cent(self._unchanged_at_most, PLAIN)} of all such worlds do, with 95 % "
             "confidence. Directed worlds are no sample of anything."
         )
 
@@ -483,21 +514,16 @@ class Audit(Sequence["AuditedPoint"]):
             f"{self.n_worlds - n_chance:,} directed){more}; that the others stay is not proven"
         )
 
-    def _repr_html_(self) -> str:
-        order = np.argsort(-self.n_changed_worlds, kind="stable")[:ROWS]
-        columns = self.columns()
-        shown = {
-            name: [column[place] for place in order.tolist()] for name, column in columns.items()
-        }
-        names = [shown_name(self.points.names, place) for place in order.tolist()]
-        return shown_table(f"Audit: {self.sentence()}", {"point": names, **shown}, len(self))
+    def _headline(self) -> str:
+        return f"Audit: {self.sentence()}"
+
+    def _shown_first(self) -> tuple[str, NDArray[np.intp]]:
+        return "most changed first", np.argsort(-self.n_changed_worlds, kind="stable")
 
     def __repr__(self) -> str:
-        lines = [
-            f"  {place}: {self[place]!r}" for place in np.flatnonzero(self.changed)[:5].tolist()
-        ]
-        more = ["  …"] if self.changed.sum() > len(lines) else []
-        return "\n".join([f"Audit: {self.sentence()}", *lines, *more])
+        changed = np.flatnonzero(self.changed)
+        lines = [f"  {place}: {self[place]!r}" for place in changed[:5].tolist()]
+        return "\n".join([self._headline(), *lines, *(["  …"] if len(changed) > 5 else [])])
 
 
 @dataclass(frozen=True)
@@ -508,6 +534,7 @@ class AuditedPoint:
     changed: bool
     seen: tuple[Any, ...]
     n_changed_worlds: int
+    chance_at_most: float
 
     def __repr__(self) -> str:
         if not self.changed:

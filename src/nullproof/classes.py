@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
 from nullproof.data.labels import mend_labels, rows_of
-from nullproof.data.sources import raw_cells, read_column
+from nullproof.data.sources import read_column
 from nullproof.data.types import MISSING, distinct, is_missing, text
 from nullproof.errors import NullproofError
 from nullproof.words import many
@@ -58,14 +58,11 @@ def _distinct_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """The sorted labels, and where each row's label stands among them; texts are hashed, not sorted."""
     series = nw.from_native(y, series_only=True, pass_through=True)
     if isinstance(series, nw.Series) and series.dtype == nw.String:
-        column = read_column("y", raw_cells("y", y))
+        column = read_column("y", y)
         if column.codes is not None:
             return _sorted_labels(column.values, column.codes)
     if isinstance(y, np.ma.MaskedArray):
-        y = [
-            None if gone else cell
-            for cell, gone in zip(y.data.tolist(), np.ma.getmaskarray(y), strict=True)
-        ]
+        y = np.where(np.ma.getmaskarray(y), None, y.data).tolist()  # type: ignore[call-overload]
     labels = column_or_1d(
         np.asarray(y, dtype=object if isinstance(y, list | tuple) else None), warn=True
     )
@@ -79,7 +76,7 @@ def _distinct_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
     place = dict.fromkeys(cells, MISSING) | {label: code for code, label in enumerate(held)}
     codes = np.fromiter(map(place.__getitem__, cells), dtype=np.int32, count=len(cells))
     classes, codes = _sorted_labels(held, codes)
-    if isinstance(y, np.ndarray) and y.dtype == object and isinstance(cells[0], str):
+    if isinstance(y, np.ndarray) and y.dtype == object and cells and isinstance(cells[0], str):
         return classes, codes
     return np.array(classes.tolist()), codes
 

@@ -1,9 +1,12 @@
-"""CertifiedNB: nullproof as a scikit-learn classifier; its scorers come from `nullproof.scorers`."""
+"""CertifiedNB: nullproof as a scikit-learn classifier, and its scorers."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
+from numbers import Real
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -11,16 +14,18 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.attacks.poison import attack_of, row_attack_of
-from nullproof.attacks.radius import Threat, radii_of, refuse_question
-from nullproof.attacks.reach import Only, Reach
+from nullproof.attacks.poison import poison
+from nullproof.attacks.radius import Threat, radius
+from nullproof.attacks.reach import Only
 from nullproof.cleaning.plan import CleaningPlan, plan_of, usual_goal
 from nullproof.counts.count import count_like, count_table, feature_names
 from nullproof.counts.index import CountIndex
+from nullproof.counts.weights import FEWEST_ROWS
 from nullproof.data.binning import Binning, Rows
 from nullproof.data.missing import Missing, Spellings
 from nullproof.data.options import TableOptions, Weights
 from nullproof.data.points import (
+    Key,
     OwnMissing,
     Points,
     encode_points,
@@ -28,22 +33,22 @@ from nullproof.data.points import (
     refuse_reading,
 )
 from nullproof.data.schema import Schema, fit_feature, widen_feature
-from nullproof.data.sources import Table, open_table
+from nullproof.data.sources import Reading, Table, open_rows, open_table
 from nullproof.data.types import Column, text
-from nullproof.errors import NullproofError, missing_extra
+from nullproof.errors import NullproofError, NullproofWarning, missing_extra, notice
 from nullproof.model.certify import Certificates, certificates_of
 from nullproof.model.model import Model
 from nullproof.model.parameters import Bias, Prior
-from nullproof.model.predict import log_supports, probabilities, winners
+from nullproof.model.predict import probabilities, winners
 from nullproof.model.tolerance import tolerances_of
 from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.odds.odds import LabelOdds, odds_of
-from nullproof.scorers import certainty_rate, certified_accuracy
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.utils.validation import (
         check_array,
+        check_consistent_length,
         check_is_fitted,
         validate_data,
     )
@@ -56,7 +61,7 @@ __all__ = ["CertifiedNB", "certainty_rate", "certified_accuracy"]
 
 
 class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Naive Bayes for tables with holes, which says which of its predictions are certain.
+    """Naive Bayes for tables with missing cells, which says which of its predictions are certain.
 
     Parameters
     ----------
@@ -136,7 +141,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.bias = bias
 
     def fit(self, X: Any, y: Any, **unsupported: Any) -> Self:  # noqa: N803
-        """Count the table; X may be a data frame, an array or lists, with holes anywhere."""
+        """Count the table; X may be a data frame, an array or lists, with missing cells anywhere."""
         _refuse_weights(unsupported)
         table = self._read(X, reset=True)
         classes, codes = classes_of(y, table.n_rows)
@@ -160,7 +165,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise NullproofError(
                 "the first call of partial_fit got no classes; give all labels that will occur"
             )
-        known = np.unique(np.asarray(classes)) if classes is not None else self.classes_
+        known = self.classes_ if classes is None else classes_of(classes, len(classes))[0]
         if not first and not np.array_equal(known, self.classes_):
             raise NullproofError(
                 f"classes are {known.tolist()} but the first call named {self.classes_.tolist()}; "
@@ -169,6 +174,12 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table = self._read(X, reset=first)
         codes = known_classes(y, table.n_rows, known)
         if first:
+            if self.weights == "learned" and table.n_rows < FEWEST_ROWS:
+                notice(
+                    f"The first chunk has {table.n_rows:,} rows, too few to learn weights from, so every "
+                    f"column counts 1 in all of them; give {FEWEST_ROWS} rows or more first, or "
+                    'weights="equal"'
+                )
             self._keep(self._counted(table, known, codes), known)
         else:
             schema = _widened_schema(self.index_.schema, table, self._options(), Rows(codes))
@@ -182,22 +193,27 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def from_index(cls, index: CountIndex, **parameters: Any) -> Self:
         """Make a fitted estimator of an index, e.g. one that was saved."""
         estimator = cls(**parameters)
-        estimator._keep(index, np.array(index.labels))
-        estimator.n_features_in_ = len(index.features)
-        if index.features != _numbered(len(index.features)):
-            estimator.feature_names_in_ = np.array(index.features, dtype=object)
+        # scikit-learn has classes sorted; an index has numbers in texts by their size.
+        classes = np.unique(np.array(index.labels))
+        index = index.widened(replace(index.schema, labels=tuple(classes.tolist())))
+        names = tuple(line.name for line in index.schema.columns if line.use != "label")
+        names = names or index.features
+        estimator.n_features_in_ = len(names)
+        if names != _numbered(len(names)):
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+        estimator._keep(index, classes)
         return estimator
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Predict with missing cells skipped; a row that is certain, or holds, gets that label."""
         model, points = self._model, self._encoded(X, encode_quietly)
-        predicted: NDArray[Any] = self.classes_[winners(model, points, log_supports(model, points))]
+        predicted: NDArray[Any] = self.classes_[winners(model, points)]
         return predicted
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Probabilities of the classes with missing cells skipped."""
         model, points = self._model, self._encoded(X, encode_quietly)
-        return probabilities(model, log_supports(model, points))
+        return probabilities(model, points)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """The logarithm of `predict_proba`."""
@@ -236,24 +252,21 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         With ``threat="rows"`` the fewest training rows to add; ``only`` names the ``"columns"`` whose cells
         can be blanked; both as for `radius`.
         """
-        refuse_question(self.index_, threat, self.own_missing, only)
-        judged, reach = self._judged(X), Reach.of(self.index_, only)
-        return radii_of(*judged, threat=threat, reach=reach).radius
+        points, asked = self._points(X), self._asked
+        return radius(self.index_, points, threat=threat, only=only, **asked).radius
 
     def poison(self, X: Any, *, threat: Threat = "cells", **options: Any) -> Any:  # noqa: N803
         """Training cells to blank, or rows to add, so that no row's prediction is certain.
 
         An `Attack` or a `RowAttack`; options as for `poison`.
         """
-        refuse_question(self.index_, threat, self.own_missing)
-        if threat == "rows":
-            return row_attack_of(*self._judged(X), **options)
-        judged, only = self._judged(X), options.pop("only", None)
-        return attack_of(*judged, reach=Reach.of(self.index_, only), **options)
+        points = self._points(X)
+        return poison(self.index_, points, threat=threat, **self._asked, **options)
 
     def label_odds(self, X: Any, **options: Any) -> LabelOdds:  # noqa: N803
         """How likely each class is over all worlds, with guaranteed bounds; options as for `label_odds`."""
-        return odds_of(*self._judged(X), **options)
+        key = options.pop("key", None)
+        return odds_of(*self._judged(X, key=key), **options)
 
     def cleaning_plan(self, X: Any, **options: Any) -> CleaningPlan:  # noqa: N803
         """Which missing training cells to look up first for these rows; options as for `cleaning_plan`.
@@ -263,7 +276,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         model = usual_goal(self._model)
         if "bias" in options:
             model = Model(self.index_, self.alpha, self.prior, options.pop("bias"))
-        return plan_of(*self._judged(X, model), **options)
+        return plan_of(*self._judged(X, model, options.pop("key", None)), **options)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -285,51 +298,60 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _counted(self, table: Table, classes: Any, codes: NDArray[np.int32]) -> CountIndex:
         options = self._options()
         names = feature_names(table.names, "", options)
-        labels = Column("label", "number", numbers=codes)
+        name = "label"
+        while name in table.names:
+            name += "_"
+        labels = Column(name, "number", numbers=codes)
         # `weights_` has them.
         found = CountIndex.of(count_table(table, names, labels, options, quiet_weights=True))
         present = tuple(classes[list(found.labels)].tolist())
         counted = replace(found, schema=replace(found.schema, labels=present))
         return counted.widened(replace(found.schema, labels=tuple(classes.tolist())))
 
-    def _refuse_unfitted(self) -> None:
-        if not hasattr(self, "index_"):
-            check_is_fitted(self)
-
     @property
     def _model(self) -> Model:
-        """The model that `fit` made, or another one if a parameter was set since."""
-        self._refuse_unfitted()
-        now = Model(self.index_, self.alpha, self.prior, self.bias)
-        return self._fitted if now.agrees(self._fitted) else now
+        """The counts with the parameters as they are now, set since `fit` or not."""
+        # To look for the counts is quick.
+        if not hasattr(self, "index_"):
+            check_is_fitted(self)
+        return Model(self.index_, self.alpha, self.prior, self.bias)
+
+    @property
+    def _asked(self) -> dict[str, Any]:
+        """The parameters that questions about attacks take."""
+        return {"alpha": self.alpha, "prior": self.prior, "own_missing": self.own_missing}
 
     def _encoded(
         self,
         X: Any,  # noqa: N803
         how: Callable[[Schema, Any], Points] = encode_points,
     ) -> Points:
-        self._refuse_unfitted()
+        if not hasattr(self, "index_"):
+            check_is_fitted(self)
         return how(self.index_.schema, self._read(X, reset=False))
 
     def _points(self, X: Any) -> Points:  # noqa: N803
-        """The rows, with their own holes read as was asked for."""
+        """The rows, with their own missing cells read as was asked for."""
         return self._encoded(X).read(self.own_missing)
 
     def _judged(
         self,
         X: Any,  # noqa: N803
         model: Model | None = None,
+        key: Key | None = None,
     ) -> tuple[Model, Points, Verdicts]:
         """What every question takes: a model (by default without bias), points and their verdicts."""
         asked = self._model.unbiased if model is None else model
         points = self._points(X)
+        if key is not None:
+            points = encode_points(self.index_.schema, points, key=key)
         return asked, points, verdicts(asked, points)
 
     def _read(self, X: Any, *, reset: bool) -> Table:  # noqa: N803
         missing = Missing.of(self.missing) if reset else self.index_.schema.missing
         # To ask for pandas is quick.
         if nw.dependencies.is_pandas_dataframe(X) or nw.dependencies.is_into_dataframe(X):
-            table = open_table(X, missing=missing)
+            table = open_table(X, Reading(missing))
             if not table.n_rows or not table.names:
                 check_array(np.empty((table.n_rows, len(table.names))))
             if reset or not self._knows(X, table):
@@ -338,9 +360,14 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             # Lists keep the type of each cell: NumPy alone would turn mixed rows into text.
             cells = np.array(X, dtype=object) if isinstance(X, list | tuple) and len(X) else X
             if isinstance(cells, np.ma.MaskedArray):
-                cells = _unmasked(cells)
+                masked = np.nan if cells.dtype.kind == "f" else None
+                cells = np.where(np.ma.getmaskarray(cells), masked, cells.data)  # type: ignore[arg-type]
             cells = validate_data(self, cells, reset=reset, dtype=None, ensure_all_finite=False)
-            table = open_table(cells, missing=missing)
+            if cells.dtype.kind == "O":
+                # Cells of plain rows may be sets of candidates.
+                table = open_rows(cells.tolist(), _numbered(cells.shape[1]), missing=missing)
+            else:
+                table = open_table(cells, Reading(missing))
         return table.renamed(getattr(self, "feature_names_in_", _numbered(len(table.names))))
 
     def _knows(self, X: Any, table: Table) -> bool:  # noqa: N803
@@ -351,9 +378,12 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _keep(self, index: CountIndex, classes: NDArray[Any]) -> None:
         refuse_reading(self.own_missing)
-        self._fitted = Model(index, self.alpha, self.prior, self.bias)
+        model = Model(index, self.alpha, self.prior, self.bias)
+        weights = dict(zip(index.features, model.float_weights.tolist(), strict=True))
+        names = getattr(self, "feature_names_in_", _numbered(self.n_features_in_))
         self.index_, self.classes_ = index, classes
-        self.weights_ = self._fitted.float_weights
+        # A column that is left out counts nothing.
+        self.weights_ = np.array([weights.get(name, 0.0) for name in names])
 
 
 def _refuse_weights(unsupported: Mapping[str, Any]) -> None:
@@ -376,7 +406,7 @@ def _widened_schema(schema: Schema, table: Table, options: TableOptions, rows: R
             features.append(widen_feature(feature, table.like(feature)))
             continue
         column = table.column(name)
-        if name not in schema.left_out and (column.sets or column.known.any()):
+        if name not in schema.left_out and column.known.any():
             binning = options.binning_of(name)
             as_value = name in options.missing_is_value
             fitted, _ = fit_feature(
@@ -399,16 +429,89 @@ def _header(X: Any, table: Table) -> Any:  # noqa: N803
     return header
 
 
-def _unmasked(array: Any) -> NDArray[Any]:
-    """Return a plain array of any cells: what is masked is None, or NaN among floats."""
-    mask = np.ma.getmaskarray(array)
-    if array.dtype.kind == "f":
-        return np.where(mask, np.nan, array.data)
-    found = np.array(array.data, dtype=object)
-    found[mask] = None
-    return found
-
-
 def _numbered(size: int) -> tuple[str, ...]:
     """The names of columns that have none."""
     return tuple(f"x{j}" for j in range(size))
+
+
+# Scorers ------------------------------------------------------------------------------------------
+
+
+def certified_accuracy(
+    estimator: Any = None,
+    X: Any = None,  # noqa: N803
+    y: Any = None,
+    *,
+    k: float = 0,
+    threat: Threat = "cells",
+) -> Any:
+    """Score the share of points whose prediction is certain and right.
+
+    Use it as ``scoring=certified_accuracy``; a pipeline that ends in a CertifiedNB will do too.
+    ``scoring=certified_accuracy(k=5)`` asks that the prediction stays so under any attack of 5
+    training cells that are blanked or falsified, ``certified_accuracy(k=5, threat="rows")`` of 5 rows
+    that are added. Attacks know no bias.
+
+    Examples
+    --------
+    >>> from nullproof import CertifiedNB
+    >>> X = [["a", "x"], ["a", "x"], ["b", "y"], ["b", None]]
+    >>> y = ["yes", "yes", "no", "no"]
+    >>> model = CertifiedNB().fit(X, y)
+    >>> certified_accuracy(model, X, y)
+    1.0
+    >>> certified_accuracy(k=1)(model, X, y)
+    1.0
+    """
+    if not isinstance(k, Real) or not k >= 0:
+        raise NullproofError(f"k is {k!r}; give a number of {threat} that is 0 or more")
+    if estimator is None:
+        return partial(certified_accuracy, k=k, threat=threat)
+    final, rows = _final(estimator, X)
+    found = _quietly(final.certify, rows)
+    check_consistent_length(found.certain, y)
+    labels = zip(found.label, np.asarray(y), strict=True)
+    hits = np.array([text(label) == text(truth) for label, truth in labels]) & found.certain
+    if k:
+        hits &= _quietly(partial(final.radius, threat=threat), rows) > k
+    return float(np.mean(hits))
+
+
+def certainty_rate(estimator: Any, X: Any, y: Any = None) -> float:  # noqa: N803, ARG001
+    """Score the share of points whose prediction is certain; ``scoring=certainty_rate``.
+
+    An estimator with a bias counts the predictions that hold at that bias; so does `certified_accuracy`.
+
+    Examples
+    --------
+    >>> from nullproof import CertifiedNB
+    >>> X = [["a", "x"], ["a", "x"], ["b", "y"], ["b", None]]
+    >>> certainty_rate(CertifiedNB().fit(X, ["yes", "yes", "no", "no"]), X)
+    1.0
+    """
+    final, rows = _final(estimator, X)
+    certain: NDArray[np.bool_] = _quietly(final.certify, rows).certain
+    return float(np.mean(certain))
+
+
+def _final(estimator: Any, X: Any) -> tuple[Any, Any]:  # noqa: N803
+    """The estimator that certifies, and the rows as the steps before it leave them."""
+    estimator = getattr(estimator, "best_estimator_", estimator)
+    if hasattr(estimator, "steps"):
+        for _, step in estimator.steps[:-1]:
+            if step is not None and step != "passthrough":
+                X = step.transform(X)  # noqa: N806
+        estimator = estimator.steps[-1][1]
+    if not hasattr(estimator, "certify"):
+        raise NullproofError(
+            f"{type(estimator).__name__} cannot certify; score a CertifiedNB or a pipeline that "
+            "ends in one"
+        )
+    return estimator, X
+
+
+def _quietly(question: Any, rows: Any) -> Any:
+    with warnings.catch_warnings():
+        # Held-out parts often have unseen values; a warning for each part would be a flood.
+        warnings.simplefilter("ignore", NullproofWarning)
+        return question(rows)

@@ -1,18 +1,23 @@
-"""How far long work is: one form of callback for all of it.
+"""Long work: how far it is, and how both cores share it.
 
-A callback gets what is being done, in words, and the share of the work that is done, from 0 to 1.
+There is one form of callback: it gets what is being done, in words, and the share of the work that is
+done, from 0 to 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from time import monotonic
 from typing import TypeVar
 
 Progress = Callable[[str, float], None]
 T = TypeVar("T")
+R = TypeVar("R")
 # Nobody reads faster, and a call may cost more than the work on one point.
 _SECONDS = 0.1
+_CORES = 2
 
 
 def over(items: Sequence[T], what: str, on_progress: Progress | None) -> Iterator[T]:
@@ -41,3 +46,21 @@ def within(on_progress: Progress | None, start: float, stop: float) -> Progress 
     if on_progress is None:
         return None
     return lambda what, share: on_progress(what, start + (stop - start) * share)
+
+
+def on_both_cores(work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+    """Yield what comes of each item, in order, while the next ones are read and worked on.
+
+    Only a few items wait at a time.
+
+    >>> list(on_both_cores(abs, [-1, 2, -3]))
+    [1, 2, 3]
+    """
+    with ThreadPoolExecutor(max_workers=_CORES) as pool:
+        going: deque[Future[R]] = deque()
+        for item in items:
+            going.append(pool.submit(work, item))
+            if len(going) > _CORES:
+                yield going.popleft().result()
+        for future in going:
+            yield future.result()

@@ -34,15 +34,6 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
-def how_many(count: int) -> str:
-    """A number of any size: ``65,536``, and a power of ten where nobody would count the digits.
-
-    >>> how_many(65_536), how_many(2**20_000)
-    ('65,536', 'about 10^6021')
-    """
-    return f"{count:,}" if count < 10**15 else f"about 10^{math.log10(count):.0f}"
-
-
 def some(items: Iterable[Any], most: int) -> str:
     """The first items: ``a, b, c``, and ``…`` where there are more.
 
@@ -167,3 +158,28 @@ def odds(lower: float, upper: float, sign: str = _SIGN) -> str:
     if f"{100 * lower:.1f}" == f"{100 * upper:.1f}":
         return low
     return f"{100 * lower:.1f} to {100 * upper:.1f}{sign}"
+
+
+def points_of_per_cent(bias: float) -> str:
+    """Write a bias as people say it: ``5 percentage points``."""
+    count = f"{float(f'{100 * bias:.6g}'):g}"
+    return f"{count} percentage point{'' if count == '1' else 's'}"
+
+
+def verdict_meanings(bias: float | None, learned: str) -> dict[str, str]:
+    """Say what certain, holds and open mean, for every surface in the same words.
+
+    Parameters
+    ----------
+    bias
+        Up to which bias a prediction holds; None if that differs by column.
+    learned
+        What certain is meant for, such as "for the bins learned from the known cells"; may be empty.
+    """
+    within = "the bias of each column" if bias is None else points_of_per_cent(bias)
+    certain = "the same label whatever the missing cells hold"
+    return {
+        "certain": f"{certain}, {learned}" if learned else certain,
+        "holds": f"the same label as long as the missing cells resemble the known ones, within {within}",
+        "open": "the missing cells may change the label",
+    }

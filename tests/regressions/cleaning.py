@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import tempfile
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -109,6 +110,35 @@ def _planned(index: CountIndex) -> tuple[int, bool]:
     return plan.n_cells, plan.steps[-1].expected > 1.9
 
 
+def _cheap_group() -> CountIndex:
+    """A hundred missing cells that help fifty points, and one cell that surely helps one point."""
+    rows = [
+        *zip(
+            [None] * 100 + ["a"] * 80 + ["b"] * 20, [None] + ["u"] * 100 + ["v"] * 99, strict=True
+        ),
+        *zip(["a"] * 90 + ["b"] * 111, ["u"] * 100 + ["v"] * 101, strict=True),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return CountIndex.from_rows(rows, ["p"] * 200 + ["q"] * 201, weights="equal")
+
+
+def _bought(index: CountIndex) -> float:
+    points = [("a", None)] * 50 + [(None, "u")]
+    return cleaning_plan(index, points, bias=1, budget=5).expected
+
+
+def _mostly_missing() -> CountIndex:
+    rows = [*zip([None] * 4 + ["u"] * 8 + ["v"] * 8, [None] * 19 + ["a"], strict=True)]
+    rows += [*zip(["u"] * 10 + ["v"] * 10, [None] * 19 + ["b"], strict=True)]
+    return CountIndex.from_rows(rows, ["p"] * 20 + ["q"] * 20, weights="equal")
+
+
+def _for_certainty(index: CountIndex) -> list[int]:
+    points = [("u", "a"), ("v", "b")]
+    return [cleaning_plan(index, points, bias=bias).n_for_certainty for bias in (1.0, 0.05)]
+
+
 _TICKS = pl.Series([5000, 5005, None, 5000]).cast(pl.Datetime("ns"))
 _SMALL = [1.0, 9.0, None, 20.0]
 _ROWS = ["a", "b", None, None, "a", "b"]
@@ -155,11 +185,21 @@ CASES: dict[str, Answer | OtherTable | Asked] = {
         (2, "x"),
         "a",
     ),
+    "answers for rows of equal codes in another order": OtherTable(
+        {"id": [*"uvwxyz"], "x": _ROWS, "y": [*"aaaaaa"]},
+        {"id": [*"uvzxyw"], "x": _ROWS, "y": [*"aaaaaa"]},
+        (2, "x"),
+        "a",
+    ),
     "answers for points of another domain": OtherTable(
         {"x": ["a", "b", None], "y": [*"yny"]},
         {"x": ["c", "d", None], "y": [*"yny"]},
         (2, "x"),
         "a",
+    ),
+    "a budget that cannot buy the best group buys another": Asked(_cheap_group, _bought, 1.0),
+    "cells of columns that are mostly missing are needed for certainty too": Asked(
+        _mostly_missing, _for_certainty, [42, 42]
     ),
     "a plan among billions of open cells": Asked(
         partial(_open_cells, 10**6), _planned, (8 * 10**9, True)

@@ -84,7 +84,7 @@ CASES: dict[str, Case] = {
     ),
     "a tie is named, and a small share is not 0": Case(
         "certify train.csv test.csv --label kind -q --alpha 0 --binning uniform",
-        said=("tie", "< 1 %"),
+        said=("tie", "0.7%"),
         files={
             "train.csv": "a,kind\nx,0\nx,1\ny,1\n,1\n",
             "test.csv": "a\nz\n" + "x\n" * 150 + "y\n",

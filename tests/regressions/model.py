@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from support.bias_oracle import double_below
 from support.large_counts import index_from_counts, two_labels
-from support.strategies import table
+from support.strategies import PAPER_LABELS, PAPER_ROWS, table
 
 from nullproof import CertifiedNB, CountIndex, NullproofError, certify, explain, tolerance, witness
 
@@ -178,6 +178,9 @@ ORDERS = [*itertools.permutations("XYZ")]
 THREATENS = {name: _jump_at_zero(name == "rival") for name in ("winner", "rival")}
 
 CASES: dict[str, Case] = {
+    "the paper's decision example: 1/6 is above 1/15 in the worst world": Case(
+        "possible", [("a", "b")], ["l*"], PAPER_ROWS, PAPER_LABELS, options={"alpha": 0}
+    ),
     # Verdicts --------------------------------------------------------------------------------------
     "missing cells of a one-value column are forced": Case(
         "label", [("a",)], ["A"], [(None,), (None,), ("a",), ("a",)], "AAAB", options={"alpha": 0}
@@ -348,6 +351,25 @@ CASES: dict[str, Case] = {
         "A" * 7 + "B" * 7,
         options={"alpha": 1e-6},
     ),
+    # Of the known cells of A all are a's, and at least floor(n · (1 - bias)) of its missing ones. Once
+    # one is looked up and holds a b, half are, and floor((n - 1) · (1/2 - bias)) of those left.
+    **{
+        f"looking up one of {n} missing cells costs tolerance: {found}": Case(
+            "tolerance",
+            [("a",)],
+            _told(wanted),
+            [("a",), *[(value,) for value in found], *[(None,)] * (n - len(found)), ("a",)],
+            "A" * (1 + n) + "B",
+            domains={"x0": ["a", "b"]},
+            options={"alpha": 0},
+        )
+        for n, found, wanted in (
+            (3, "", Fraction(2, 3)),
+            (3, "b", Fraction(0)),
+            (4, "", Fraction(3, 4)),
+            (4, "b", Fraction(1, 6)),
+        )
+    },
     "a fixed bias of all columns leaves nothing to grow": Case(
         "refuse",
         [("a",)],

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -94,66 +93,11 @@ def carried(way: Way, table: Table) -> Table:
     return replace(table, columns=(*columns, filler), label=label)
 
 
-Check = Callable[[Table], list[str]]
-
-
 def problems(way: Way, table: Table, options: Options, folder: Path) -> Iterator[str]:
-    """Name what a way gets wrong, each column in a small table that shows it."""
+    """Name what a way gets wrong."""
     options = options.for_way(way)
-    check = partial(_problems, way, options, folder)
-    for problem in smallest(check, table, way.patience):
+    for problem in _problems(way, options, folder, table):
         yield f"{way.name}, {options}: {problem}"
-
-
-def smallest(check: Check, table: Table, patience: int = 40) -> Iterator[str]:
-    """What is wrong with the labels, and with each column alone, in as few rows as show it."""
-    found = check(table)
-    if not found:
-        return
-    bare = table.only("filler")
-    wrong = [bare] if check(bare) else []
-    if wrong:
-        table = replace(table, label=_plain_label(table.label))
-    wrong += _wrong_alone(check, table, _names(table)[:-1])
-    for part in wrong:
-        fewer = _fewer_rows(check, part, patience)
-        shown = ", ".join(map(_shown, (*fewer.columns[:-1], fewer.label)))
-        yield f"{shown}: {check(fewer)[0]}"
-    if not wrong:
-        yield f"only all columns together: {found[0]}: {table}"
-
-
-def _wrong_alone(check: Check, table: Table, names: list[str]) -> list[Table]:
-    """The tables of one column that are wrong, found by halves."""
-    part = table.only(*names, "filler")
-    if not names or not check(part):
-        return []
-    if len(names) == 1:
-        return [part]
-    half = len(names) // 2
-    return [*_wrong_alone(check, table, names[:half]), *_wrong_alone(check, table, names[half:])]
-
-
-def _fewer_rows(check: Check, table: Table, patience: int) -> Table:
-    """Leave out rows, many at a time and then one by one, as long as something is wrong."""
-    size = table.n_rows // 2
-    while size and patience > 0:
-        start = 0
-        while start < table.n_rows > 1 and patience > 0:
-            patience -= 1
-            fewer = table.without_rows(range(start, start + size))
-            if fewer.n_rows and check(fewer):
-                table = fewer
-            else:
-                start += size
-        size //= 2
-    return table
-
-
-def _plain_label(label: Column) -> Column:
-    kind: truth.Kind = "written" if label.kind == "written" else "text"
-    cells = tuple(f"label {text}" for text in truth.texts(label, truth.NOTHING))
-    return Column("label", kind, cells, "string")
 
 
 def _problems(way: Way, options: Options, folder: Path, table: Table) -> list[str]:
@@ -203,8 +147,8 @@ def wrong_counts(index: CountIndex, table: Table, options: Options) -> list[str]
     expected = {label: labels.count(label) for label in labels}
     if rows != expected:
         return [f"labels {rows} instead of {expected}"]
-    wrong = (_wrong_column(index, column, labels, options) for column in table.columns)
-    return [problem for problem in wrong if problem]
+    wrong = ((c, _wrong_column(index, c, labels, options)) for c in table.columns)
+    return [f"{_shown(column)}: {problem}" for column, problem in wrong if problem]
 
 
 def label_names(index: CountIndex) -> list[str]:
@@ -303,8 +247,7 @@ def point_problems(way: Way, table: Table, options: Options, folder: Path) -> It
     options = options.for_way(way)
     if way.points:
         table = _surely_counted(carried(way, table), way)
-        check = partial(_point_problems, way, options, folder)
-        for problem in smallest(check, table, way.patience):
+        for problem in _point_problems(way, options, folder, table):
             yield f"points by {way.name}, {options}: {problem}"
 
 
@@ -334,8 +277,7 @@ def round_trip_problems(
     options = options.for_way(way)
     table = carried(other, carried(way, table).only(*_names(table)))
     table = _surely_counted(table, way, other)
-    check = partial(_round_trip_problems, way, other, options, folder)
-    for problem in smallest(check, table, other.patience):
+    for problem in _round_trip_problems(way, other, options, folder, table):
         yield f"{other.name} like {way.name}, {options}: {problem}"
 
 

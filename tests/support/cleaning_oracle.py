@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from support import oracle
-from support.attack_oracle import without_missing
 from support.attack_tables import attack_case
 from support.strategies import Case, holes
 
@@ -44,15 +43,8 @@ class Grid:
         for values in itertools.product(*self.options):
             rows = with_values(case, dict(zip(self.places, values, strict=True)))
             # A missing cell in a column of one value is as good as known.
-            shorter, own = without_missing(replace(case, rows=tuple(rows)), point)
-            supports = oracle.supports(
-                next(oracle.worlds(shorter.rows, shorter.domains)),
-                case.labels,
-                own,
-                shorter.domains,
-                alpha=case.alpha,
-                prior=case.prior,
-            )
+            world = next(oracle.worlds(rows, self.domains))
+            supports = case.supports(world, point)
             best = oracle.winners(supports)
             winners.append(names.index(next(iter(best))) if len(best) == 1 else TIE)
         self.winners = np.array(winners).reshape([len(own) for own in self.options])

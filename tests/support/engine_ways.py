@@ -17,7 +17,6 @@ from support.ways import Store, Way, parquet_folder
 
 _NUMBERS = itertools.count()
 _N_TABLES = 3
-_PATIENCE = 5
 
 
 def _columns(table: Table) -> tuple[Column, ...]:
@@ -39,7 +38,7 @@ def dask_ways() -> list[Way]:
     in_arrow = {
         r"string_view": "pyarrow cannot take rows of it, which grouping needs",
     }
-    way = partial(Way, may_refuse=unknown, n_tables=_N_TABLES, patience=_PATIENCE)
+    way = partial(Way, may_refuse=unknown, n_tables=_N_TABLES)
     numpy, arrow = storing.pandas_numpy, storing.pandas_arrow
     return [
         way("Dask NumPy", partial(_dask_parts, numpy), numpy, lacks=objects),
@@ -77,7 +76,7 @@ def spark_way(session: Any) -> Way:
         r"\w+\[ns": "Spark's time ends at microseconds",
         r"time\[": "Spark reads no times of day of Parquet files",
     }
-    return Way("Spark", put, storing.arrow_array, lacks=lacks, n_tables=2, patience=2)
+    return Way("Spark", put, storing.arrow_array, lacks=lacks, n_tables=2)
 
 
 # Postgres ----------------------------------------------------------------------------------------
@@ -120,7 +119,6 @@ def postgres_way(connection: Any) -> Way:
         _literals,
         lacks=lacks,
         n_tables=_N_TABLES,
-        patience=_PATIENCE,
     )
 
 

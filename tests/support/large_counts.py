@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof import CountIndex
-from support.bias_box import BoxJudge
-from support.bias_oracle import Group
+from support.bias_oracle import BoxJudge, Group
 from support.strategies import weights_by_name
 
 Piles = Sequence[tuple[Any, int]]  # cells of one label in one column, and how often each comes

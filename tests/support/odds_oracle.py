@@ -11,7 +11,7 @@ import itertools
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -97,17 +97,23 @@ def binomial(n_cells: int, chance: Fraction) -> NDArray[np.float64]:
     )
 
 
-def count_chances(judge: Judge, label: Any, j: int, value: Any, cells: str) -> tuple[int, Any]:
-    """The least number of a label's rows that hold a value, and how likely each from there on is."""
-    probs = np.ones(1)
+def open_cells(
+    judge: Judge, label: Any, j: int, value: Any, cells: str
+) -> Iterator[tuple[int, Fraction]]:
+    """Yield the number of cells of each group that may hold a value, and how likely each does."""
     for (own, feature, options), (n_cells, _) in judge.groups.items():
         if (own, feature) == (label, j) and value in options:
             known = {option: judge.known[label, j, option] for option in options}
             total = sum(known.values())
-            chance = Fraction(1, len(options))
-            if cells == "observed" and total:
-                chance = Fraction(known[value], total)
-            probs = np.convolve(probs, binomial(n_cells, chance))
+            is_even = cells == "uniform" or not total
+            yield n_cells, Fraction(1, len(options)) if is_even else Fraction(known[value], total)
+
+
+def count_chances(judge: Judge, label: Any, j: int, value: Any, cells: str) -> tuple[int, Any]:
+    """The least number of a label's rows that hold a value, and how likely each from there on is."""
+    probs = np.ones(1)
+    for n_cells, chance in open_cells(judge, label, j, value, cells):
+        probs = np.convolve(probs, binomial(n_cells, chance))
     return judge.known[label, j, value], probs
 
 
@@ -176,13 +182,8 @@ def drawn_odds(
         logs[i] = math.log(judge.share[label])
         for j, value in enumerate(point):
             counts = np.full(n, float(judge.known[label, j, value]))
-            for (own, feature, options), (n_cells, _) in judge.groups.items():
-                if (own, feature) == (label, j) and value in options:
-                    known = {option: judge.known[label, j, option] for option in options}
-                    total = sum(known.values())
-                    even = cells == "uniform" or not total
-                    chance = 1 / len(options) if even else known[value] / total
-                    counts += rng.binomial(n_cells, chance, n)
+            for n_cells, chance in open_cells(judge, label, j, value, cells):
+                counts += rng.binomial(n_cells, float(chance), n)
             size = judge.n_rows[label] + alpha * len(judge.domains[j])
             with np.errstate(divide="ignore"):
                 logs[i] += np.log((counts + alpha) / size) * (exponents[j] / power)

@@ -7,11 +7,9 @@ of the domain) or a set of candidates. Domains are given as one tuple of values 
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from operator import add
 from typing import Any
 
 Cell = Any  # a hashable value, None, or a set of hashable values
@@ -110,31 +108,13 @@ def support(
     larger where the support is.
     """
     smooth = Fraction(alpha)
+    if not n_rows and not smooth:
+        return Fraction(0)
     product = share if weights is None else share**8
     for agreeing, domain, weight in zip(counts, domains, weights or [1] * len(counts), strict=True):
         total = n_rows + smooth * len(domain)
-        product *= ((agreeing + smooth) / total) ** weight if total else 0
+        product *= ((agreeing + smooth) / total) ** weight
     return product
-
-
-def supports(
-    world: Sequence[Row],
-    labels: Sequence[Label],
-    point: Row,
-    domains: Domains,
-    *,
-    alpha: Any = 0,
-    prior: Prior = None,
-    all_labels: Sequence[Label] | None = None,
-) -> Supports:
-    """Compute the support of every label for a complete point in one world."""
-    names = distinct(labels) if all_labels is None else all_labels
-    share = shares(labels, names, prior)
-    counts = count(world, labels, names, point)
-    return {
-        label: support(share[label], own, labels.count(label), domains, alpha)
-        for label, own in zip(names, counts, strict=True)
-    }
 
 
 def winners(values: Supports) -> frozenset[Any]:
@@ -144,62 +124,6 @@ def winners(values: Supports) -> frozenset[Any]:
 
 
 # All worlds together ------------------------------------------------------------------------------
-
-
-def reachable_counts(
-    rows: Sequence[Row],
-    labels: Sequence[Label],
-    point: Row,
-    domains: Domains,
-    all_labels: Sequence[Label] | None = None,
-) -> set[Counts]:
-    """Walk through all worlds, row by row, and all completions of the point; collect the counts.
-
-    Worlds that agree in the counts of the rows so far are one from there on.
-    """
-    names = distinct(labels) if all_labels is None else all_labels
-    d, found = len(point), set()
-    for filled in completions(point, domains):
-        reached = {(0,) * (len(names) * d)}
-        for row, label in zip(rows, labels, strict=True):
-            start = names.index(label) * d
-            cells = zip(row, domains, filled, strict=True)
-            agrees = [{value == own for value in candidates(cell, dom)} for cell, dom, own in cells]
-            reached = {
-                (*before[:start], *map(add, before[start:], ways), *before[start + d :])
-                for ways in itertools.product(*agrees)
-                for before in reached
-            }
-        found |= {tuple(one[i * d : i * d + d] for i in range(len(names))) for one in reached}
-    return found
-
-
-def outcomes(
-    rows: Sequence[Row],
-    labels: Sequence[Label],
-    point: Row,
-    domains: Domains,
-    *,
-    alpha: Any = 0,
-    prior: Prior = None,
-    all_labels: Sequence[Label] | None = None,
-    weights: Sequence[int] | None = None,
-) -> list[Supports]:
-    """List the supports of all worlds and completions, those of equal counts only once.
-
-    A label's support is a function of its own counts, so remembering it changes nothing.
-    """
-    names = distinct(labels) if all_labels is None else all_labels
-    share = shares(labels, names, prior)
-
-    @functools.cache
-    def remembered(label: Label, own: tuple[int, ...]) -> Fraction:
-        return support(share[label], own, labels.count(label), domains, alpha, weights)
-
-    return [
-        {label: remembered(label, own) for label, own in zip(names, counts, strict=True)}
-        for counts in reachable_counts(rows, labels, point, domains, names)
-    ]
 
 
 def possible_labels(every: Sequence[Supports]) -> frozenset[Any]:
@@ -213,11 +137,6 @@ def certain_label(every: Sequence[Supports]) -> Any:
     if len(verdicts) == 1 and len(winner := verdicts.pop()) == 1:
         return next(iter(winner))
     return None
-
-
-def certain(every: Sequence[Supports]) -> bool:
-    """Tell whether all outcomes have one and the same single winner."""
-    return certain_label(every) is not None
 
 
 def undominated(every: Sequence[Supports]) -> frozenset[Any]:

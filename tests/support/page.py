@@ -1,4 +1,4 @@
-"""Tables with holes, and what a person does on the page of `nullproof serve`, for browser tests."""
+"""Tables with missing cells, and what a person does on the page of `nullproof serve`, for browser tests."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 
+PARTS = ("overview", "rows", "columns", "clean", "attacks")
+
+
 def wait_for_result(page: Page) -> None:
-    """Wait until an analysis is shown with its first point."""
-    page.wait_for_selector("#downloads")
-    page.wait_for_selector(".panel .verdict")
+    """Wait until an analysis is shown with its first row."""
+    page.wait_for_selector("#result:not([hidden])")
+    page.wait_for_selector(".one-row article", state="attached")
     page.wait_for_selector("#job", state="hidden")
 
 
@@ -25,27 +28,23 @@ def show_example(page: Page) -> None:
     wait_for_result(page)
 
 
-def open_point(page: Page, place: int, by: str = "button") -> None:
-    """Open a point of the list by its button or its row, and wait for its bars.
-
-    It may be open already: whoever goes on with the panel from before loses what is done there.
-    """
-    page.eval_on_selector(".panel h3", "node => { node.dataset.before = ''; }")
-    page.click(f"tr[data-point='{place}'] {by}")
-    page.wait_for_selector(f".panel h3:not([data-before]) >> text=Point {place}")
-    page.wait_for_selector(".panel .iv-bar", state="attached")
+def show_part(page: Page, part: str) -> bool:
+    """Open a tab; whether there is one."""
+    if not page.locator(f"#tab-{part}").count():
+        return False
+    page.click(f"#tab-{part}")
+    page.wait_for_selector(f"#part-{part}", state="visible")
+    return True
 
 
-def bars(page: Page) -> list[str]:
-    """Where the bars of the open point are."""
-    found: list[str] = page.eval_on_selector_all(
-        ".panel .iv-bar", "bars => bars.map((bar) => bar.style.left + ' ' + bar.style.width)"
-    )
-    return found
+def open_row(page: Page, place: int) -> None:
+    """Open a row of the list, and wait for what is said about it."""
+    page.click(f"tr[data-point='{place}'] button")
+    page.wait_for_selector(f".one-row #point-{place}")
 
 
 def rows(n_rows: int, seed: int, labels: Sequence[str] = "pqr") -> str:
-    """A table of three features with holes, and a label."""
+    """A table of three features with missing cells, and a label."""
     pick = random.Random(seed)
     lines = ["a,b,c,y"]
     for _ in range(n_rows):

@@ -81,16 +81,6 @@ class Table:
         """The table with some of its columns."""
         return replace(self, columns=tuple(c for c in self.columns if c.name in names))
 
-    def without_rows(self, rows: range) -> Table:
-        """The table without some of its rows."""
-        kept = [row for row in range(self.n_rows) if row not in rows]
-        label, *columns = (
-            replace(column, cells=tuple(column.cells[row] for row in kept))
-            for column in (self.label, *self.columns)
-        )
-        cuts = tuple(sum(row < cut for row in kept) for cut in self.cuts)
-        return Table(tuple(columns), label, cuts)
-
     @property
     def parts(self) -> list[range]:
         """The rows of each part; some may be empty."""

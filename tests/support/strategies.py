@@ -7,6 +7,7 @@ few rows and few values make ties likely, and all worlds must fit into the oracl
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 from support import oracle
+from support.bias_oracle import Bias, Judge, has_bias_at_most
 
 T = TypeVar("T")
 Integer = Callable[[int], int]  # Integer(n): one of 0, ..., n - 1
@@ -25,6 +27,7 @@ WEIGHTS: tuple[Any, ...] = (1, 2, Fraction(1, 3), 0.1, 7, 10**6, Fraction(1, 99)
 POOLS: tuple[tuple[Hashable, ...], ...] = (("a", "b", "c", "d"), (0, 1, 2, 3))
 LABEL_POOLS: tuple[tuple[Hashable, ...], ...] = (("no", "yes", "maybe", "never"), (3, 10, 2, 1))
 UNSEEN: tuple[Hashable, ...] = ("elsewhere", 99)  # of the same kind as the pools
+EMPTY = "Z"  # a label without rows
 
 # The incomplete table of the paper's decision example; u4 to u7 are values of their own.
 PAPER_ROWS = (
@@ -58,28 +61,69 @@ class Case:
     alpha: Any
     prior: Any  # None, "uniform" or a mapping from label to number
     weights: tuple[int, ...] | None = None  # in eighths, one per feature
+    has_empty_label: bool = False
 
-    @property
+    @functools.cached_property
     def domains(self) -> list[tuple[Hashable, ...]]:
         """The declared domain of every feature, or the values its column names."""
         seen = oracle.seen_domains(self.rows, len(self.features))
         declared = self.declared or {}
         return [declared.get(name, own) for name, own in zip(self.features, seen, strict=True)]
 
-    def outcomes(self, point: Sequence[Any], own_missing: str = "any") -> list[oracle.Supports]:
-        """Let the oracle enumerate every world for one point.
+    @functools.cached_property
+    def names(self) -> list[Any]:
+        """All labels, those without rows too."""
+        return oracle.distinct([*self.labels, *[EMPTY] * self.has_empty_label])
 
-        With "skip" the columns that the point does not know are left out of the table (theory 9).
-        """
-        kept = [j for j, cell in enumerate(point) if own_missing == "any" or cell is not None]
-        return oracle.outcomes(
-            [tuple(row[j] for j in kept) for row in self.rows],
+    @property
+    def options(self) -> dict[str, Any]:
+        """Smoothing and prior as nullproof takes them."""
+        return {"alpha": self.alpha, "prior": self.prior_for(sorted(self.names))}
+
+    def judge(self, kind: type[Judge] = Judge) -> Judge:
+        """Put the table before the oracle, or before another judge."""
+        return kind.of_rows(
+            self.rows,
             self.labels,
-            tuple(point[j] for j in kept),
-            [self.domains[j] for j in kept],
+            self.domains,
             alpha=self.alpha,
             prior=self.prior,
-            weights=self.weights and [self.weights[j] for j in kept],
+            all_labels=self.names,
+            weights=self.weights,
+        )
+
+    def is_world(self, world: Sequence[Any], bias: Bias) -> bool:
+        """Tell whether a complete table is a world of at most this bias, by counting its rows."""
+        return oracle.is_world(world, self.rows, self.domains) and has_bias_at_most(
+            world, self.rows, self.labels, self.domains, alpha=self.alpha, bias=bias
+        )
+
+    def supports(self, world: Sequence[Any], point: Sequence[Any]) -> oracle.Supports:
+        """Compute the supports in one complete table; a None in the point is left out."""
+        kept = [j for j, cell in enumerate(point) if cell is not None]
+        table = [tuple(row[j] for j in kept) for row in world]
+        counts = oracle.count(table, self.labels, self.names, tuple(point[j] for j in kept))
+        share = oracle.shares(self.labels, self.names, self.prior)
+        domains = [self.domains[j] for j in kept]
+        weights = self.weights and [self.weights[j] for j in kept]
+        return {
+            label: oracle.support(
+                share[label], own, self.labels.count(label), domains, self.alpha, weights
+            )
+            for label, own in zip(self.names, counts, strict=True)
+        }
+
+    def moved(self, rng: random.Random) -> Case:
+        """Shuffle rows and columns."""
+        by_row = rng.sample(range(len(self.rows)), len(self.rows))
+        by_feature = rng.sample(range(len(self.features)), len(self.features))
+        return replace(
+            self,
+            rows=tuple(tuple(self.rows[i][j] for j in by_feature) for i in by_row),
+            labels=tuple(self.labels[i] for i in by_row),
+            features=tuple(self.features[j] for j in by_feature),
+            points=tuple(tuple(point[j] for j in by_feature) for point in self.points),
+            weights=self.weights and tuple(self.weights[j] for j in by_feature),
         )
 
     @property

@@ -45,8 +45,6 @@ class Way:
         Whether points can come this way too.
     n_tables
         How many random tables come this way.
-    patience
-        How often a wrong table is counted again to make it smaller.
     """
 
     name: str
@@ -57,7 +55,6 @@ class Way:
     may_refuse: Lacks = field(default_factory=dict)
     points: bool = True
     n_tables: int = 100
-    patience: int = 40
 
     def why_not(self, column: Column) -> str | None:
         """Why this way cannot carry a column; None if it can."""

@@ -51,3 +51,14 @@ def with_part(book: bytes, part: str, change: Callable[[bytes], bytes]) -> bytes
             content = old.read(name)
             new.writestr(name, change(content) if name == part else content)
     return buffer.getvalue()
+
+
+def with_less_declared(book: bytes, part: str) -> bytes:
+    """The same file with an entry that declares one byte for a part that holds more."""
+    changed = bytearray(book)
+    with zipfile.ZipFile(io.BytesIO(book)) as archive:
+        local = archive.getinfo(part).header_offset
+    central = book.rindex(part.encode()) - 46
+    for start in (local + 22, central + 24):
+        changed[start : start + 4] = (1).to_bytes(4, "little")
+    return bytes(changed)

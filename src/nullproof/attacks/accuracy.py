@@ -14,19 +14,18 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.attacks.radius import Threat, radii_of, refuse_question
-from nullproof.attacks.reach import Only, Reach
+from nullproof.attacks.radius import Threat, radius
+from nullproof.attacks.reach import Only
 from nullproof.counts.index import CountIndex
-from nullproof.data.points import OwnMissing, Points
+from nullproof.data.points import OwnMissing
 from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError
 from nullproof.model.accuracy import true_positions
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Prior
-from nullproof.model.predict import log_supports, winners
-from nullproof.model.verdicts import verdicts
-from nullproof.show import ROWS, shown_table
+from nullproof.model.predict import winners
+from nullproof.results.pictures import ROWS, shown_table
 from nullproof.words import PLAIN, per_cent
 
 
@@ -36,16 +35,9 @@ class AccuracyCurve:
 
     Only points whose true label is known count. The share of right ones is of these.
 
-    Parameters
-    ----------
-    radius
-        The radius of each of these points; NaN where it was not worked out, which counts as 0.
-    certified
-        Which of them are certain and right.
-    right
-        Which of them plain Naive Bayes predicts rightly, certain or not.
-    n_points
-        How many points there are, with those whose true label is not known.
+    ``radius`` is that of each of these points, NaN where it was not worked out, which counts as 0;
+    ``certified`` says which are certain and right, ``right`` which Naive Bayes predicts rightly, certain
+    or not; ``n_points`` counts also those whose true label is not known.
 
     Examples
     --------
@@ -67,64 +59,59 @@ class AccuracyCurve:
 
     @property
     def n_known(self) -> int:
-        """How many points have a true label that is known."""
+        """Return how many points have a true label that is known."""
         return len(self.radius)
 
     @property
     def accuracy(self) -> float:
-        """The share of right predictions, attacked or not."""
+        """Return the share of right predictions, attacked or not."""
         return self._share(int(self.right.sum()))
 
     @cached_property
     def steps(self) -> NDArray[np.int64]:
-        """The sizes ``k`` at which the number falls, after 0, ascending."""
+        """Return the sizes ``k`` at which the number falls, after 0, ascending."""
         finite = self._certified_radii[np.isfinite(self._certified_radii)]
         return np.unique(np.append(finite, 0)).astype(np.int64)
 
     def n_at(self, k: float) -> int:
-        """How many predictions are right and stay so under any attack of ``k`` cells or rows."""
+        """Return how many predictions are right and stay so under any attack of ``k`` cells or rows."""
         if not k >= 0:
             raise NullproofError(f"k is {k!r}; give a number of {self.threat} that is 0 or more")
-        return len(self._certified_radii) - int(
-            np.searchsorted(self._certified_radii, k, side="right")
-        )
+        return int((self._certified_radii > k).sum())
 
     def at(self, k: float) -> float:
-        """The share of predictions that are right and stay so: the certified accuracy at ``k``."""
+        """Return the share of predictions that are right and stay so: the certified accuracy at ``k``."""
         return self._share(self.n_at(k))
 
     def columns(self) -> dict[str, list[Any]]:
-        """The whole curve as plain columns: a row holds from its ``k`` up to the next."""
-        counts = [self.n_at(k) for k in self.steps.tolist()]
-        return {
-            "k": self.steps.tolist(),
-            "n": counts,
-            "share": [self._share(count) for count in counts],
-        }
+        """Return the whole curve as plain columns: a row holds from its ``k`` up to the next."""
+        sizes = self.steps.tolist()
+        counts = [self.n_at(k) for k in sizes]
+        return {"k": sizes, "n": counts, "share": [self._share(count) for count in counts]}
 
-    def file_columns(self) -> dict[str, list[Any]]:
-        """The columns as a file holds them."""
-        return self.columns()
+    # A file holds the same columns.
+    file_columns = columns
 
     def to_frame(self) -> Any:
-        """The whole curve, in the library that the points came in."""
+        """Return the whole curve, in the library that the points came in."""
         return native_frame(self.columns(), self.frame, same_rows=False)
 
     def document(self) -> dict[str, Any]:
-        """The JSON form."""
+        """Return the JSON form."""
         columns = self.columns()
-        rows = zip(*columns.values(), strict=True)
         return {
             "n_points": self.n_points,
             "threat": self.threat,
             "n_known": self.n_known,
             "n_right": int(self.right.sum()),
             "accuracy": self.accuracy if self.n_known else None,
-            "curve": [dict(zip(columns, row, strict=True)) for row in rows],
+            "curve": [
+                dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+            ],
         }
 
     def some_sizes(self, n_sizes: int = 18) -> list[int]:
-        """A few round sizes from 0 to where the curve ends: 0, 1, 2, 5, 10, 20, …"""
+        """Return a few round sizes from 0 to where the curve ends: 0, 1, 2, 5, 10, 20, …"""
         last = int(self.steps[-1])
         sizes = [0, *(n * 10**e for e in range(len(str(last))) for n in (1, 2, 5))]
         kept = [k for k in sizes if k < last]
@@ -132,8 +119,7 @@ class AccuracyCurve:
 
     @cached_property
     def _certified_radii(self) -> Floats:
-        radius = self.radius[self.certified]
-        return np.sort(radius[~np.isnan(radius)])
+        return np.sort(self.radius[self.certified & ~np.isnan(self.radius)])
 
     def _share(self, count: int) -> float:
         return count / max(self.n_known, 1)
@@ -186,26 +172,19 @@ def certified_accuracy_curve(
     >>> curve.at(3)
     0.5
     """
-    refuse_question(index, threat, own_missing, only)
-    model, reach = Model(index, alpha, prior), Reach.of(index, only)
-    return accuracy_curve_of(model, model.points(points, own_missing), labels, threat, reach)
-
-
-def accuracy_curve_of(
-    model: Model, points: Points, labels: Any, threat: Threat, reach: Reach | None = None
-) -> AccuracyCurve:
-    """The curve of points with these true labels; ``reach`` says which cells can be blanked."""
-    actual = true_positions(model.index.schema, labels, len(points))
+    model = Model(index, alpha, prior)
+    encoded = model.points(points, own_missing)
+    actual = true_positions(index.schema, labels, len(encoded))
     known = np.flatnonzero(actual >= 0)
-    asked, actual = points.take(known), actual[known]
-    judged = verdicts(model, asked)
-    found = radii_of(model, asked, judged, threat=threat, reach=reach)
-    predicted = winners(model, asked, log_supports(model, asked))
+    asked, actual = encoded.take(known), actual[known]
+    options: dict[str, Any] = {"alpha": alpha, "prior": prior, "own_missing": own_missing}
+    found = radius(index, asked, threat=threat, only=only, **options)
+    predicted = winners(model, asked)
     return AccuracyCurve(
         threat,
         found.radius,
-        np.asarray(judged.winner == actual),
+        np.asarray(found.winner == actual),
         np.asarray(predicted == actual),
-        len(points),
-        points.frame,
+        len(encoded),
+        encoded.frame,
     )

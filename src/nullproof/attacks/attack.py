@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
+import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
-from nullproof.attacks.locate import locate_cells
-from nullproof.attacks.reach import Reach
+from nullproof.attacks.radius import Radii
+from nullproof.attacks.rows import AddedRows
+from nullproof.counts.engines import open_lazily
+from nullproof.counts.engines.columns import Key, LazyTable, collected, like_key
 from nullproof.counts.index import CountIndex
 from nullproof.counts.update import Cells
 from nullproof.data.edits import TrainingTable
-from nullproof.data.keys import RowNames, key_at
-from nullproof.data.points import Points
+from nullproof.data.missing import NOTHING_SPELLED
+from nullproof.data.points import RowNames, key_at
+from nullproof.data.schema import Feature, Schema, encode
 from nullproof.data.types import text
 from nullproof.errors import NullproofError
 from nullproof.model.model import Model
-from nullproof.model.predict import log_supports, winners
+from nullproof.model.predict import winners
 from nullproof.model.verdicts import verdicts
 from nullproof.model.witness import World, favouring
-from nullproof.show import ROWS, shown_table
+from nullproof.results.pictures import ROWS, shown_table
 from nullproof.words import many
 
+# The name of the position of a row, where rows have no key.
+_ROW = "nullproof row"
 # A prediction still holds if it is the same in every world of at most this bias.
 HOLDS = Fraction(1, 20)
 
@@ -35,15 +39,9 @@ HOLDS = Fraction(1, 20)
 class Effect(NamedTuple):
     """What an attack does to the points that were certain.
 
-    Parameters
-    ----------
-    n_no_longer_certain
-        How many are no longer certain.
-    n_still_hold
-        How many of these still hold: the same label as long as the missing cells resemble the known ones,
-        within 5 percentage points.
-    n_changed
-        How many of these are predicted another label from the altered table.
+    ``n_still_hold`` of those no longer certain still hold: the same label as long as the missing cells
+    resemble the known ones, within 5 percentage points. The altered table predicts another label
+    for ``n_changed``.
     """
 
     n_no_longer_certain: int
@@ -58,44 +56,20 @@ class Effect(NamedTuple):
         )
 
 
-@dataclass(frozen=True)
-class Target:
-    """One of the points and what becomes of it.
+@dataclass(frozen=True, repr=False, eq=False)
+class _Answer:
+    """What attacks by cells and by rows have in common.
 
-    ``radius`` is the fewest cells for this point alone, 0 if it was open before, infinite if no attack
-    breaks it; ``rival`` the label that catches up with ``label``; ``codes`` the point, as in `Points`.
-    A point whose radius (NaN) was ``not_worked_out``, for that reason, is left out of the attack.
-
-    Examples
-    --------
-    >>> from nullproof import CountIndex, poison
-    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
-    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
-    >>> target = poison(index, [("a", "x")]).targets[0]
-    >>> target.label, target.rival, target.radius
-    ('yes', 'no', 1.0)
+    ``targets`` are the radii of the points, each point with the rival that catches up in this attack.
     """
 
-    point: int
-    label: Any
-    rival: Any
-    radius: float
-    codes: tuple[int, ...]
-    not_worked_out: str | None = None
+    targets: Radii
+    lower_bound: int
 
     @property
-    def broken(self) -> bool:
-        """Whether the point is certain before the attack and no longer certain after it."""
-        return 0 < self.radius < math.inf
-
-
-class _Answer:
-    """What attacks by cells and by rows have in common."""
-
-    model: Model
-    lower_bound: int
-    targets: tuple[Target, ...]
-    names: RowNames | None
+    def model(self) -> Model:
+        """The index before the attack with the smoothing and the prior that were asked about."""
+        return self.targets.model
 
     @property
     def index(self) -> CountIndex:
@@ -120,40 +94,34 @@ class _Answer:
     @cached_property
     def effect(self) -> Effect:
         """What the attack does: how many points are no longer certain, still hold, or change."""
-        broken = [target for target in self.targets if target.broken]
-        if not broken:
+        broken = self.targets.take(self.targets.broken)
+        if not len(broken):
             return Effect(0, 0, 0)
-        codes = np.array([target.codes for target in broken], dtype=np.int32).T
-        points = Points.without_holes(codes, self.index.n_values)
-        labels = np.array([self.index.labels.index(target.label) for target in broken])
         after = self.model.on(self.index_after)
-        holds = verdicts(after.biased(HOLDS), points).winner == labels
-        changes = winners(after, points, log_supports(after, points)) != labels
+        holds = verdicts(after.biased(HOLDS), broken.points).winner == broken.winner
+        predicted = winners(after, broken.points)
+        changes = predicted != broken.winner
         return Effect(len(broken), int(holds.sum()), int(changes.sum()))
 
-    def _documents(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, Any]:
         """Return the parts of the JSON form that both kinds of attacks have."""
+        kept = ("point", "key", "label", "rival", "not_worked_out")
         return {
             "lower_bound": self.lower_bound,
             "optimal": self.optimal,
             **self.effect._asdict(),
             "points": [
-                {
-                    "point": target.point,
-                    **key_at(self.names, target.point),
-                    "certain_before": target.label is not None,
-                    "label": None if target.label is None else str(target.label),
-                    "rival": None if target.rival is None else str(target.rival),
-                    "not_worked_out": target.not_worked_out,
-                }
-                for target in self.targets
+                {name: row[name] for name in kept if name in row}
+                | {"certain_before": row["label"] is not None}
+                for row in self.targets.rows()
             ],
         }
 
-    def _headline(self, done: str) -> str:
+    def _headline(self, what: str) -> str:
         bound = "optimal" if self.optimal else f"at least {self.lower_bound:,} are needed"
-        points = many(sum(target.broken for target in self.targets), "certain point")
+        points = many(len(self.targets.broken), "certain point")
         verb = "makes" if self.size == 1 else "make"
+        done = many(self.size, what)
         return f"{type(self).__name__}: {done} {verb} {points} no longer certain ({bound})"
 
 
@@ -163,16 +131,12 @@ class Attack(_Answer):
 
     Parameters
     ----------
-    reach
-        The cells that could be blanked.
-    blanks
-        How many cells of which label, feature and value.
+    targets
+        The radius of each point alone, and the rival that catches up in this attack.
     lower_bound
         Every attack on all targets needs at least this many cells; proven.
-    targets
-        What the attack does to each point.
-    names
-        The names of the points, if a key was given.
+    blanks
+        How many cells of which label, feature and value.
 
     Examples
     --------
@@ -184,24 +148,18 @@ class Attack(_Answer):
     (1, 1, True)
     >>> attack.cells(rows, ["yes", "yes", "no", "no"])
     [(1, 'x1')]
+    >>> attack.targets[0].label, attack.targets[0].rival
+    ('yes', 'no')
     """
 
-    model: Model
-    reach: Reach
     blanks: tuple[Cells, ...]
-    lower_bound: int
-    targets: tuple[Target, ...]
-    names: RowNames | None = None
 
     @property
     def n_cells(self) -> int:
         """How many cells are blanked."""
         return sum(blank.n_cells for blank in self.blanks)
 
-    @property
-    def size(self) -> int:
-        """How many cells are blanked."""
-        return self.n_cells
+    size = n_cells
 
     @cached_property
     def index_after(self) -> CountIndex:
@@ -218,10 +176,8 @@ class Attack(_Answer):
         labels
             The labels of plain rows.
         """
-        training = TrainingTable.open(self.index.schema, table, labels)
-        found = [(row, self.index.features[j]) for j, row in self._places(training)]
-        order = {name: j for j, name in enumerate(self.index.features)}
-        return sorted(found, key=lambda cell: (cell[0], order[cell[1]]))
+        places = self._places(TrainingTable.open(self.index.schema, table, labels))
+        return [(row, self.index.features[j]) for row, j in sorted((row, j) for j, row in places)]
 
     def locate(
         self, table: Any, *, key: str | None = None, memory_limit: str | None = None
@@ -235,7 +191,7 @@ class Attack(_Answer):
         memory_limit
             For files, as DuckDB writes it.
         """
-        if self.reach.mask is not None:
+        if self.targets.reach.mask is not None:
             raise NullproofError(
                 "the attack keeps to some rows, which a lazy table cannot tell; use attack.cells"
             )
@@ -249,23 +205,20 @@ class Attack(_Answer):
         named: Literal["row", "key"] = "row",
         rows: RowNames | None = None,
     ) -> dict[str, Any]:
-        """The JSON form; ``cells`` are those that `cells` (``"row"``) or `locate` (``"key"``) found.
+        """Return the JSON form; ``cells`` are those that `cells` (``"row"``) or `locate` (``"key"``) found.
 
         ``rows`` are the names of the rows that `cells` found, if they have some.
         """
-        return {
-            "n_points": len(self.targets),
-            "n_cells": self.n_cells,
-            "cells": [
-                {
-                    named: name if isinstance(name, int | str) else text(name),
-                    **key_at(rows, name),
-                    "column": column,
-                }
-                for name, column in cells
-            ],
-            **self._documents(),
-        }
+        listed = [
+            {
+                named: name if isinstance(name, int | str) else text(name),
+                **key_at(rows, name),
+                "column": column,
+            }
+            for name, column in cells
+        ]
+        sizes = {"n_points": len(self.targets), "n_cells": self.n_cells}
+        return {**sizes, "cells": listed, **self._document()}
 
     def apply(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
         """Return the poisoned table, of the same type.
@@ -291,80 +244,60 @@ class Attack(_Answer):
 
         For an attack on one point. `altered_world` says whether the rival wins there or only ties.
         """
-        poisoned = self.apply(table, labels)
-        filled = self.altered_world.complete(poisoned, labels)
+        filled = self.altered_world.complete(self.apply(table, labels), labels)
         if hasattr(table, "astype"):
-            whole = {name: table[name].dtype for name in self.index.features}
-            filled = filled.astype(whole)
+            filled = filled.astype({name: table[name].dtype for name in self.index.features})
         return filled
 
     @property
     def altered_world(self) -> World:
         """The world that `altered` makes; more than one winner means that only a tie is possible."""
-        broken = [target for target in self.targets if target.broken]
-        if len({target.codes for target in broken}) != 1:
+        broken = self.targets.take(self.targets.broken)
+        if len(np.unique(broken.points.codes, axis=1).T) != 1:
             raise NullproofError(
                 f"the attack has {len(broken)} targets, but one table can alter one prediction at "
                 "a time; poison one certain point"
             )
-        target = broken[0]
-        after = self.model.on(self.index_after)
-        rival = self.index.labels.index(target.rival)
-        return favouring(after, (None,) * self.model.d, list(target.codes), rival)
+        codes, rival = broken.points.codes[:, 0].tolist(), int(broken.overtaker[0])
+        return favouring(self.model.on(self.index_after), (None,) * self.model.d, codes, rival)
 
     def _places(self, training: TrainingTable) -> Iterator[tuple[int, int]]:
-        """Feature and row of every cell to blank: the first rows that fit."""
+        """Give feature and row of every cell to blank: the first rows that fit."""
+        mask, labels = self.targets.reach.mask, training.row_labels
+        if mask is not None and len(mask) != len(labels):
+            raise NullproofError(
+                f"the table has {len(labels):,} rows, but the attack was made for a table of "
+                f"{len(mask):,}; give the table that was counted"
+            )
         for j in sorted({blank.feature for blank in self.blanks}):
-            encoded, within = training.writer(j).encoded, self._within(training, j)
+            codes = training.writer(j).encoded.codes
+            within = labels if mask is None else np.where(mask[:, j], labels, -1)
             for blank in (blank for blank in self.blanks if blank.feature == j):
-                fits = (encoded.codes == blank.candidates[0]) & (within == blank.label)
+                fits = (codes == blank.candidates[0]) & (within == blank.label)
                 rows = np.flatnonzero(fits).tolist()
                 if len(rows) < blank.n_cells:
-                    name, value = self.index.features[j], _value(self.index, blank)
                     raise NullproofError(
-                        f"the table has {len(rows)} cells with {value!r} in column {name!r} and label "
-                        f"{self.index.labels[blank.label]!r}, but the attack blanks {blank.n_cells}; "
-                        "give the table that was counted"
+                        f"the table has {len(rows)} cells with {self._value(blank)!r} in column "
+                        f"{self.index.features[j]!r} and label {self.index.labels[blank.label]!r}, but "
+                        f"the attack blanks {blank.n_cells}; give the table that was counted"
                     )
                 yield from ((j, row) for row in rows[: blank.n_cells])
 
-    def _within(self, training: TrainingTable, j: int) -> NDArray[np.int32]:
-        """The labels of the rows whose cell of a feature is within reach, -1 for the others."""
-        mask = self.reach.mask
-        if mask is None:
-            return training.row_labels
-        if len(mask) != len(training.row_labels):
-            raise NullproofError(
-                f"the table has {len(training.row_labels):,} rows, but the attack was made for a "
-                f"table of {len(mask):,}; give the table that was counted"
-            )
-        return np.where(mask[:, j], training.row_labels, -1)
+    def _value(self, blank: Cells) -> str:
+        return self.index.schema.features[blank.feature].values[blank.candidates[0]]
 
     def _repr_html_(self) -> str:
-        some = self.blanks[:ROWS]
-        features = self.index.schema.features
+        shown = self.blanks[:ROWS]
         columns: dict[str, list[Any]] = {
-            "cells": [b.n_cells for b in some],
-            "column": [features[b.feature].name for b in some],
-            "value": [_value(self.index, b) for b in some],
-            "label": [str(self.index.labels[b.label]) for b in some],
+            "cells": [blank.n_cells for blank in shown],
+            "column": [self.index.features[blank.feature] for blank in shown],
+            "value": [self._value(blank) for blank in shown],
+            "label": [str(self.index.labels[blank.label]) for blank in shown],
         }
         return shown_table(repr(self), columns, len(self.blanks))
 
     def __repr__(self) -> str:
-        return self._headline(many(self.n_cells, "blank cell"))
-
-
-def _value(index: CountIndex, blank: Cells) -> str:
-    return index.schema.features[blank.feature].values[blank.candidates[0]]
-
-
-class AddedRows(NamedTuple):
-    """Rows of one label that hold the same values, as codes, and how many of them are added."""
-
-    label: int
-    codes: tuple[int, ...]
-    n_rows: int
+        return self._headline("blank cell")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -373,55 +306,44 @@ class RowAttack(_Answer):
 
     Parameters
     ----------
-    added
-        Which rows, and how many of each.
+    targets
+        The radius of each point alone, in rows, and the rival that catches up in this attack.
     lower_bound
         Every attack on all targets needs at least this many rows; proven.
-    targets
-        What the attack does to each point; its ``radius`` is in rows.
+    added
+        Which rows, and how many of each.
 
     Examples
     --------
     >>> from nullproof import CountIndex, poison
     >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
     >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
-    >>> attack = poison(index, [("a", "x")], threat="rows")
-    >>> attack
+    >>> poison(index, [("a", "x")], threat="rows")
     RowAttack: 1 added row makes 1 certain point no longer certain (optimal)
     """
 
-    model: Model
     added: tuple[AddedRows, ...]
-    lower_bound: int
-    targets: tuple[Target, ...]
-    names: RowNames | None = None
 
     @property
     def n_rows(self) -> int:
         """How many rows are added."""
         return sum(own.n_rows for own in self.added)
 
-    @property
-    def size(self) -> int:
-        """How many rows are added."""
-        return self.n_rows
+    size = n_rows
 
     @cached_property
     def index_after(self) -> CountIndex:
         """The index of the longer table, without counting it."""
-        if not self.added:
-            return self.index
-        codes = np.array([own.codes for own in self.added], dtype=np.int64)
-        labels = np.array([own.label for own in self.added], dtype=np.int64)
-        n_rows = np.array([own.n_rows for own in self.added], dtype=np.int64)
         label_counts = self.index.label_counts.copy()
-        np.add.at(label_counts, labels, n_rows)
-        counted = zip(self.index.known, codes.T, strict=True)
-        known = tuple(own.changed(column, labels, n_rows) for own, column in counted)
+        known = tuple(counts.copy() for counts in self.index.known)
+        for own in self.added:
+            label_counts[own.label] += own.n_rows
+            for counts, code in zip(known, own.codes, strict=True):
+                counts[code, own.label] += own.n_rows
         return replace(self.index, label_counts=label_counts, known=known)
 
     def apply(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
-        """The longer table, of the same type; count it with ``like=`` the index before.
+        """Return the longer table, of the same type; count it with ``like=`` the index before.
 
         Values are written as the table writes them, other columns are blank in the new rows. Of plain
         rows with their ``labels`` a pair comes back: the rows and the labels.
@@ -429,39 +351,154 @@ class RowAttack(_Answer):
         return TrainingTable.open(self.index.schema, table, labels).extended(self.rows())
 
     def rows(self) -> list[tuple[int, tuple[int, ...]]]:
-        """Every added row: the position of its label, and its values as codes."""
+        """Return every added row: the position of its label, and its values as codes."""
         return [(own.label, own.codes) for own in self.added for _ in range(own.n_rows)]
 
     def values(self, own: AddedRows) -> dict[str, str]:
-        """What added rows hold, column by column, in words."""
+        """Return what added rows hold, column by column, in words."""
         pairs = zip(self.index.schema.features, own.codes, strict=True)
         return {feature.name: feature.values[code] for feature, code in pairs}
 
     def document(self) -> dict[str, Any]:
-        """The JSON form; each kind of row stands once, with how many of it are added."""
-        return {
-            "n_points": len(self.targets),
-            "threat": "rows",
-            "n_rows": self.n_rows,
-            "rows": [
-                {
-                    "label": str(self.index.labels[own.label]),
-                    "n_rows": own.n_rows,
-                    "values": self.values(own),
-                }
-                for own in self.added
-            ],
-            **self._documents(),
-        }
+        """Return the JSON form; each kind of row stands once, with how many of it are added."""
+        kinds = [
+            {
+                "label": str(self.index.labels[own.label]),
+                "n_rows": own.n_rows,
+                "values": self.values(own),
+            }
+            for own in self.added
+        ]
+        sizes = {"n_points": len(self.targets), "threat": "rows", "n_rows": self.n_rows}
+        return {**sizes, "rows": kinds, **self._document()}
 
     def _repr_html_(self) -> str:
+        shown = self.added[:ROWS]
         columns: dict[str, list[Any]] = {
-            "rows": [own.n_rows for own in self.added[:ROWS]],
-            "label": [str(self.index.labels[own.label]) for own in self.added[:ROWS]],
+            "rows": [own.n_rows for own in shown],
+            "label": [str(self.index.labels[own.label]) for own in shown],
         }
         for name in self.index.features[:ROWS]:
-            columns[name] = [self.values(own)[name] for own in self.added[:ROWS]]
+            columns[name] = [self.values(own)[name] for own in shown]
         return shown_table(repr(self), columns, len(self.added))
 
     def __repr__(self) -> str:
-        return self._headline(many(self.n_rows, "added row"))
+        return self._headline("added row")
+
+
+# Lazy tables ----------------------------------------------------------------------------------------
+
+
+def locate_cells(
+    schema: Schema,
+    cells: Iterable[Cells],
+    table: Any,
+    *,
+    key: str | None = None,
+    memory_limit: str | None = None,
+) -> list[tuple[Any, str]]:
+    """Name real cells: (key of the row, column), as many of each sort as are asked for.
+
+    Parameters
+    ----------
+    cells
+        How many of which sort, as codes of the schema.
+    key
+        A column that tells rows apart; its smallest values are taken. Lazy tables have no order of
+        rows, except those of polars, where the position of the row is the default.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from nullproof import CountIndex, poison
+    >>> table = pl.LazyFrame({"x": ["a", "a", "b"], "y": ["yes", "yes", "no"]})
+    >>> index = CountIndex.from_table(table, "y")
+    >>> attack = poison(index, [("a",)])
+    >>> locate_cells(index.schema, attack.blanks, table)
+    [(0, 'x'), (1, 'x'), (2, 'x')]
+    """
+    with open_lazily(table, schema.label_name, schema.missing, schema, memory_limit) as lazy:
+        if lazy is None:
+            raise NullproofError(f"{type(table).__name__} is not a lazy table; use attack.cells")
+        lazy, key = _numbered(lazy, key)
+        sorts = [sort for sort in cells if sort.n_cells]
+        found = _found(schema, sorts, lazy, key)
+    for number, sort in enumerate(sorts):
+        rows = [row for row, place in found if place == number]
+        if len({*rows}) < sort.n_cells:
+            feature = schema.features[sort.feature]
+            raise NullproofError(
+                f"the table has {len({*rows})} rows with {feature.values[sort.candidates[0]]!r} in "
+                f"column {feature.name!r} and label {schema.labels[sort.label]!r}, told apart by "
+                f"{key!r}, but the attack blanks {sort.n_cells}; give the table that was counted and a "
+                "key without repetition"
+            )
+    return sorted((row, schema.features[sorts[number].feature].name) for row, number in found)
+
+
+def _numbered(table: LazyTable, key: str | None) -> tuple[LazyTable, str]:
+    if key is not None:
+        table.refuse_unknown(key)
+        return table, key
+    if not table.frame.implementation.is_polars():
+        raise NullproofError(
+            "the rows of this table have no order; name a column that tells them apart: key="
+        )
+    frame = nw.from_native(table.frame.to_native().with_row_index(_ROW))
+    return replace(table, frame=frame), _ROW
+
+
+def _found(schema: Schema, sorts: list[Cells], table: LazyTable, key: str) -> list[tuple[Any, int]]:
+    """Key and number of the sort of every cell, in one query."""
+    labels, label = _values_of_labels(schema, table), table.column(table.label)
+    values: dict[int, tuple[Key, dict[int, list[Any]]]] = {}
+    parts = []
+    for number, sort in enumerate(sorts):
+        if sort.feature not in values:
+            values[sort.feature] = _values_of_codes(schema.features[sort.feature], table)
+        key_of_column, by_code = values[sort.feature]
+        fits = (
+            key_of_column.only
+            & key_of_column.value.is_in(by_code.get(sort.candidates[0], []))
+            & label.label.is_in(labels.get(sort.label, []))
+        )
+        rows = table.frame.filter(fits).select(nw.col(key).alias("row")).sort("row")
+        parts.append(
+            rows.head(sort.n_cells).with_columns(nw.lit(number).cast(nw.Int32).alias("sort"))
+        )
+    if not parts:
+        return []
+    frame = collected(nw.concat(parts))
+    return list(zip(frame["row"].to_list(), frame["sort"].to_list(), strict=True))
+
+
+def _values_of_labels(schema: Schema, table: LazyTable) -> dict[int, list[Any]]:
+    """How each label is written in the table."""
+    label = table.column(table.label)
+    found = collected(table.frame.select(label.label.alias("label")).unique())["label"]
+    found = found.drop_nulls()
+    column = label.read(found, NOTHING_SPELLED)
+    if column.numbers is not None:
+        texts = [column.write(number) for number in column.numbers.tolist()]
+    else:
+        assert column.codes is not None
+        texts = [column.values[code] for code in column.codes]
+    values: dict[int, list[Any]] = {}
+    for value, written in zip(found.to_list(), texts, strict=True):
+        if written in schema.label_codes:
+            values.setdefault(schema.label_codes[written], []).append(value)
+    return values
+
+
+def _values_of_codes(feature: Feature, table: LazyTable) -> tuple[Key, dict[int, list[Any]]]:
+    """What is grouped by, and what of it each code stands for."""
+    key = like_key(feature, table.like(feature))
+    if key.in_cells:
+        return key, {code: [bin_] for code, bin_ in enumerate(feature.bins)}
+    cells = table.frame.filter(key.only).select(key.value.alias("value"))
+    values = collected(cells.unique())["value"]
+    codes = encode(feature, key.column.read(values)).codes
+    by_code: dict[int, list[Any]] = {}
+    for code in np.unique(codes).tolist():
+        by_code[code] = values.filter((codes == code).tolist()).to_list()
+    return key, by_code

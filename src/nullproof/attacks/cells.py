@@ -14,22 +14,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heapify, heappop, heapreplace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.attacks.equal_weights import bound_radii
 from nullproof.attacks.reach import Reach
-from nullproof.attacks.search import Bounds, Needed, Places, Race, error_of_logs
+from nullproof.attacks.search import Bounds, Codes, Places, Race, Tried, error_of_logs, solve_points
 from nullproof.counts.index import LEFT_OUT
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
 from nullproof.model.verdicts import Verdicts
-from nullproof.progress import Progress, over
+from nullproof.progress import Progress
 
 Ints = NDArray[np.int64]
-Codes = NDArray[np.int32]
 # How the counts of the winner are lowered and those of the rival raised.
 Spent = tuple[list[int], list[int]]
 # Thresholds and gains are products of a few roundings.
@@ -37,7 +35,6 @@ _ROUNDING = 1e-14
 _MOST_HALVINGS = 200
 # So many cells are taken one by one.
 _FEW = 32
-_BLOCK = 4096
 
 
 def solve_cells(
@@ -49,51 +46,19 @@ def solve_cells(
     on_progress: Progress | None = None,
 ) -> Bounds:
     """Find the radius of complete points (features × points) that are certain with label ``winner``."""
-    bounds = Bounds.none_known(codes.shape[1])
+    n_points = codes.shape[1]
+    bounds, places = Bounds.none_known(n_points), np.arange(n_points)
     if model.has_equal_weights and reach.mask is None:
-        logs = found.min_log, found.max_log
-        bounds = bound_radii(model, codes, winner, logs, reach.columns)
+        bounds = bound_radii(model, codes, winner, (found.min_log, found.max_log), reach.columns)
         places = np.flatnonzero(bounds.at_least < bounds.at_most)
-    else:
-        places = np.arange(codes.shape[1])
-    if not len(places):
-        return bounds
-    # Each different point once.
-    _, first, copy_of = np.unique(codes[:, places], axis=1, return_index=True, return_inverse=True)
-    originals = places[first]
-    blocks = [originals[start : start + _BLOCK] for start in range(0, len(originals), _BLOCK)]
-    for block in over(blocks, "finding the fewest cells for each point", on_progress):
-        _solve_block(model, codes, winner, found.max_log, reach, block, bounds)
-    copies = bounds.at(originals[copy_of.ravel()])
-    for own, copied in zip(vars(bounds).values(), vars(copies).values(), strict=True):
-        own[places] = copied
-    return bounds
+    rivals = found.max_log.copy()
+    rivals[np.arange(n_points), winner] = np.nan
 
+    def race_of(points: Places, rival: Codes, known: Floats) -> CellRace:
+        return CellRace(Sides.of(model, codes[:, points], winner[points], rival, reach), known)
 
-def _solve_block(
-    model: Model,
-    codes: Codes,
-    winner: Codes,
-    max_log: Floats,
-    reach: Reach,
-    places: Places,
-    bounds: Bounds,
-) -> None:
-    """Try the strongest rival of each point first, then those others that may need fewer cells."""
-    rivals = max_log[places].copy()
-    rivals[np.arange(len(places)), winner[places]] = -np.inf
-    order = np.argsort(-rivals, axis=1, kind="stable")
-    for rank in range(model.m - 1):
-        # The last of the order is the winner, or a label without any support.
-        chosen = order[:, rank].astype(np.int32)
-        chosen = np.where(chosen == winner[places], order[:, -1], chosen).astype(np.int32)
-        sides = Sides.of(model, codes[:, places], winner[places], chosen, reach)
-        known = bounds.at_most[places]
-        with np.errstate(all="ignore"):
-            tried = np.flatnonzero(_may_fall(sides, known))
-            solved = CellRace(sides.take(tried), known[tried]).solve()
-        raised, lowered = solved.n_raise, solved.n_lower
-        bounds.offer(places[tried], chosen[tried], (raised, raised), (lowered, lowered))
+    what = "finding the fewest cells for each point"
+    return solve_points(bounds, places, codes, rivals, race_of, what, on_progress)
 
 
 @dataclass(frozen=True)
@@ -128,11 +93,6 @@ class Sides:
                 room = within.label_counts[rival] - within.high(j, own)[points, rival]
                 upper[:, j] = np.where(is_movable, room, 0)
         return cls(model, winner, rival, low, high, lower, upper)
-
-    def take(self, places: Places | slice) -> Sides:
-        """Return some of the races."""
-        arrays: Any = (self.winner, self.rival, self.low, self.high, self.lower, self.upper)
-        return Sides(self.model, *(array[places] for array in arrays))
 
     def __len__(self) -> int:
         return len(self.winner)
@@ -230,6 +190,26 @@ class _Raising:
             high, above = np.where(reached, high, middle), np.where(reached, above, found)
         return at_least, at_most, number, next_gain
 
+    def price(self, races: Places, gap: Floats, gains: Floats, cells: Floats) -> Floats:
+        """Return the least gain per cell that is used if features, too, can be lowered by any share.
+
+        ``gains`` are those of ``cells`` of the features, races × features.
+        """
+        ratio = np.where(gains > 0, gains / cells, 0)
+        high = np.maximum(self.top[races], np.log(ratio.max(axis=1)))
+        low = np.minimum(self.bottom[races], np.log(np.where(gains > 0, ratio, np.inf).min(axis=1)))
+        for _ in range(40):
+            middle = (high + low) / 2
+            lost = np.where(ratio >= np.exp(middle)[:, None], gains, 0).sum(axis=1)
+            is_enough = self.at(races, middle)[1] + lost >= gap
+            low, high = np.where(is_enough, middle, low), np.where(is_enough, high, middle)
+        return np.asarray(np.exp(low))
+
+    def excess(self, races: Places, price: Floats) -> Floats:
+        """Return the greatest excess of a raise over the price of its cells."""
+        cells, gain = self.at(races, np.log(price))
+        return np.asarray(np.maximum(gain - price * cells, 0))
+
     def exactly(self, sides: Sides, race: int, n_cells: int) -> list[int]:
         """Return the best raise of so many cells; near ties of gains are told apart by whole numbers."""
         steps = self.first[race].astype(np.int64)
@@ -282,75 +262,76 @@ class _Raising:
 # Lowering -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Pieces:
-    """Sets of features that are lowered wholly, each with one that may follow in part; sorted by race.
+# A set of features that are lowered wholly: its cells, the loss, and which they are.
+_WholeSet = tuple[float, float, tuple[int, ...]]
+# A race, the feature that may follow in part, and the set.
+_Piece = tuple[int, int, float, float, tuple[int, ...]]
 
-    ``cells`` and ``loss`` are those of the whole features, ``count`` (with smoothing), ``weight``
-    and ``room`` those of the feature ``part``.
+
+class _Lowering:
+    """The winners of some races: how many cells lower their log supports by how much.
+
+    A piece is a set of features that are lowered wholly (``cells`` and ``loss`` in all) and one feature,
+    ``part``, that may follow in part: its ``count`` (with smoothing), ``weight`` and ``room``. Pieces are
+    sorted by race.
     """
 
-    race: Places
-    cells: Floats
-    loss: Floats
-    part: Places
-    count: Floats
-    weight: Floats
-    room: Floats
-    whole: list[tuple[int, ...]]
+    def __init__(self, sides: Sides, slack: float) -> None:
+        self.sides, self.slack, self.alpha = sides, slack, float(sides.model.alpha)
+        self.weights = sides.model.float_weights
+        self.can_fall = (sides.lower > 0) & (self.weights > 0)
+        race, part = np.nonzero(self.can_fall)
+        nothing = np.zeros(len(race))
+        self._use(race, part, nothing, nothing, [()] * len(race))
 
-    @classmethod
-    def of(cls, sides: Sides, race: Places, cells: Floats, loss: Floats, part: Places,
-           whole: list[tuple[int, ...]]) -> _Pieces:  # fmt: skip
-        """Look up the features that follow in part."""
-        count = sides.low[race, part].astype(np.float64) + float(sides.model.alpha)
-        weight, room = sides.model.float_weights[part], sides.lower[race, part].astype(np.float64)
-        return cls(race, cells, loss, part, count, weight, room, whole)
+    def _use(
+        self,
+        race: Places,
+        part: Places,
+        cells: Floats,
+        loss: Floats,
+        whole: list[tuple[int, ...]],
+    ) -> None:
+        order = np.argsort(race, kind="stable")
+        self.race, self.part = race[order], part[order]
+        self.cells, self.loss = cells[order], loss[order]
+        self.whole = [whole[place] for place in order.tolist()]
+        self.count = self.sides.low[self.race, self.part] + self.alpha
+        self.room = self.sides.lower[self.race, self.part].astype(np.float64)
+        self.weight = self.weights[self.part]
+        races = np.arange(len(self.sides))
+        self.first = np.searchsorted(self.race, races)
+        self.n_pieces = np.searchsorted(self.race, races, side="right") - self.first
 
-    def loss_at(self, pieces: Places, n_cells: Floats) -> Floats:
-        """Return the loss of a piece with so many cells; -inf if its whole features take more."""
+    def _add(self, pieces: list[_Piece]) -> None:
+        if pieces:
+            races, parts, cells, losses, whole = zip(*pieces, strict=True)
+            self._use(
+                np.append(self.race, races),
+                np.append(self.part, parts),
+                np.append(self.cells, cells),
+                np.append(self.loss, losses),
+                [*self.whole, *whole],
+            )
+
+    def _pieces_of(self, races: Places) -> tuple[Places, Places]:
+        """Return all pieces of some races, and where those of each race begin."""
+        length = self.n_pieces[races]
+        begin = np.cumsum(length) - length
+        return np.arange(length.sum()) - np.repeat(begin - self.first[races], length), begin
+
+    def _loss_at(self, pieces: Places, n_cells: Floats) -> Floats:
+        """Return the loss of each piece with so many cells; -inf if its whole features take more."""
         part = np.minimum(n_cells - self.cells[pieces], self.room[pieces])
         count = self.count[pieces]
         loss = self.loss[pieces] - self.weight[pieces] * np.log((count - part) / count)
         return np.where(part >= 0, loss, -np.inf)
 
-    def fewest(self, gap: Floats) -> Floats:
-        """Return about how many cells each piece needs for its race's ``gap``; or infinity."""
-        need = np.maximum(gap[self.race] - self.loss, 0)
-        part = np.ceil(-self.count * np.expm1(-need / self.weight) - 1e-12 * self.count)
-        return np.where(part <= self.room, self.cells + part, np.inf)
-
-
-class _Lowering:
-    """The winners of some races."""
-
-    def __init__(self, sides: Sides, slack: float) -> None:
-        self.sides, self.slack, self.alpha = sides, slack, float(sides.model.alpha)
-        self.can_fall = (sides.lower > 0) & (sides.model.float_weights > 0)
-        race, part = np.nonzero(self.can_fall)
-        nothing = np.zeros(len(race))
-        self.use(_Pieces.of(sides, race, nothing, nothing, part, [()] * len(race)))
-
-    def use(self, pieces: _Pieces) -> None:
-        """Take other pieces."""
-        self.pieces = pieces
-        n_races = len(self.sides)
-        self.first = np.searchsorted(pieces.race, np.arange(n_races))
-        self.n_pieces = np.searchsorted(pieces.race, np.arange(n_races), side="right") - self.first
-
-    def _expanded(self, races: Places) -> tuple[Places, Places]:
-        """Return all pieces of some races, and where those of each race begin."""
-        length = self.n_pieces[races]
-        begin = np.cumsum(length) - length
-        pieces = np.arange(length.sum()) - np.repeat(begin - self.first[races], length)
-        return pieces, begin
-
     def most(self, races: Places, n_cells: Floats) -> Floats:
         """Return the greatest loss of so many cells."""
-        pieces, begin = self._expanded(races)
-        lengths = self.n_pieces[races]
-        loss = self.pieces.loss_at(pieces, np.repeat(n_cells, lengths))
-        found = np.zeros(len(races))
+        pieces, begin = self._pieces_of(races)
+        lengths, found = self.n_pieces[races], np.zeros(len(races))
+        loss = self._loss_at(pieces, np.repeat(n_cells, lengths))
         filled = lengths > 0
         if filled.any():
             found[filled] = np.maximum(np.maximum.reduceat(loss, begin[filled]), 0)
@@ -358,118 +339,164 @@ class _Lowering:
 
     def fewest(self, gap: Floats) -> Floats:
         """Return about how many cells each race needs to lose ``gap``; infinite if it never does."""
+        need = np.maximum(gap[self.race] - self.loss, 0)
+        part = np.ceil(-self.count * np.expm1(-need / self.weight) - 1e-12 * self.count)
         found = np.full(len(self.sides), np.inf)
-        np.minimum.at(found, self.pieces.race, self.pieces.fewest(gap))
+        np.minimum.at(found, self.race, np.where(part <= self.room, self.cells + part, np.inf))
         return np.where(gap <= 0, 0, found)
 
     def near(self, race: int, n_cells: int, loss: float) -> Iterator[list[int]]:
         """Give the ways to spend so many cells that lose about ``loss`` at least, per feature."""
-        pieces, _ = self._expanded(np.array([race]))
-        if not len(pieces):
-            yield [0] * self.sides.low.shape[1]
-            return
-        losses = self.pieces.loss_at(pieces, np.full(len(pieces), float(n_cells)))
+        pieces, _ = self._pieces_of(np.array([race]))
+        losses = self._loss_at(pieces, np.full(len(pieces), float(n_cells)))
+        nothing = [0] * self.sides.low.shape[1]
         for piece in pieces[losses >= loss].tolist():
-            lowered = [0] * self.sides.low.shape[1]
-            for j in self.pieces.whole[piece]:
+            lowered, part = nothing.copy(), int(self.part[piece])
+            for j in self.whole[piece]:
                 lowered[j] = int(self.sides.lower[race, j])
-            left = n_cells - int(self.pieces.cells[piece])
-            part = int(self.pieces.part[piece])
-            lowered[part] = min(left, int(self.sides.lower[race, part]))
+            lowered[part] = int(min(n_cells - self.cells[piece], self.room[piece]))
             yield lowered
-        if loss <= 0:
-            yield [0] * self.sides.low.shape[1]
+        if loss <= 0 or not len(pieces):
+            yield nothing
 
-    def add_whole_features(self, known: Floats) -> Places:
-        """Let whole features be lowered too, where attacks with fewer than ``known`` cells may do so.
+    def greedy_sets(self, known: Floats, gap: Floats, raising: _Raising) -> Places:
+        """Let features be lowered wholly, the greatest loss per cell first, where that may be better.
 
-        Return the races that have other pieces now.
+        Return the races that have more pieces now: those where an attack with fewer than ``known`` cells
+        may lower a feature wholly.
         """
-        small = self.can_fall & (self.sides.lower < known[:, None])
-        # Without smoothing, a count that goes to zero decides the race by itself.
-        small &= self.sides.low - self.sides.lower + self.alpha > 0
-        changed = np.flatnonzero(small.any(axis=1) & (self.can_fall.sum(axis=1) > 1))
-        if not len(changed):
-            return changed
-        found = [
-            (race, *piece)
-            for race in changed.tolist()
-            for piece in self._whole_sets(race, np.flatnonzero(small[race]), float(known[race]))
-        ]
-        race, cells, loss, whole, part = zip(*found, strict=True)
-        before = self.pieces
-        kept = np.flatnonzero(~np.isin(before.race, changed))
-        races = np.concatenate([before.race[kept], np.array(race, dtype=np.intp)])
-        order = np.argsort(races, kind="stable")
-        sets = [()] * len(kept) + list(whole)
-        self.use(
-            _Pieces.of(
-                self.sides,
-                races[order],
-                np.concatenate([before.cells[kept], np.array(cells, dtype=np.float64)])[order],
-                np.concatenate([before.loss[kept], np.array(loss)])[order],
-                np.concatenate([before.part[kept], np.array(part, dtype=np.intp)])[order],
-                [sets[place] for place in order.tolist()],
-            )
-        )
+        ends, gains = self._ends(known)
+        # No cell does more than the steepest chord of a feature, or than the best raise.
+        ratio = np.where(self.can_fall, gains / ends, 0)
+        steepest = np.maximum(ratio.max(axis=1, initial=0), np.exp(raising.top))
+        need = np.maximum(gap[:, None] - gains - self.slack, 0)
+        is_whole = self.can_fall & (ends == self.sides.lower)
+        is_whole &= ends + need / steepest[:, None] < known[:, None]
+        is_possible = gap <= gains.sum(axis=1) + raising.most_gain + self.slack
+        is_possible &= self.can_fall.sum(axis=1) > 1
+        changed = np.flatnonzero(is_whole.any(axis=1) & is_possible)
+        pieces = []
+        for race in changed.tolist():
+            features = np.flatnonzero(is_whole[race])
+            order = features[np.argsort(-ratio[race, features], kind="stable")].tolist()
+            rest = np.flatnonzero(self.can_fall[race] & ~is_whole[race]).tolist()
+            cells = np.append(0, np.cumsum(ends[race, order]))
+            losses = np.append(0, np.cumsum(gains[race, order]))
+            for n, part in enumerate([*order, *rest[:1]]):
+                if n and cells[n] < known[race]:
+                    pieces.append((race, part, cells[n], losses[n], tuple(order[:n])))
+        self._add(pieces)
         return changed
 
-    def _whole_sets(
-        self, race: int, small: Places, known: float
-    ) -> Iterator[tuple[int, float, tuple[int, ...], int]]:
-        """Give the best sets of whole features of one race, by the feature that may follow in part."""
+    def best_sets(self, races: Places, known: Floats, gap: Floats, raising: _Raising) -> Places:
+        """Add all pieces that attacks with fewer than ``known`` cells may use; return the races with more.
+
+        A *price*, a gain per cell, bounds all attacks (weak duality): one of ``n`` cells has
+        ``price * n >= gap - most``, with ``most`` the sum, over the features and the raise, of the greatest
+        excess of a gain over the price of its cells. What is less than the greatest is a *regret*, and all
+        regrets of an attack with fewer than ``known`` cells add up to at most
+        ``price * (known - 1) - gap + most``, the *budget*.
+        """
+        # Zeros that the rival must raise take their cells anyway.
+        total = self.sides.lower.sum(axis=1) + raising.most_cells
+        limit = np.clip(known - raising.n_first, 1, total + 1)
+        ends, gains = self._ends(limit)
+        ends, gains, limit = ends[races], gains[races], limit[races]
+        price = raising.price(races, gap[races], gains, ends)
+        excess = np.maximum(gains - price[:, None] * ends, 0)
+        most = excess.sum(axis=1) + raising.excess(races, price)
+        budget = price * (limit - 1) - gap[races] + most
+        budget += 2 * self.slack + 1e-12 * price * limit
+        is_whole = self.can_fall[races] & (ends == self.sides.lower[races])
+        regret = self._regrets(races, price) + excess
+        changed = np.flatnonzero((budget >= 0) & is_whole.any(axis=1))
+        pieces: list[_Piece] = []
+        for place in changed.tolist():
+            about = is_whole[place], gains[place], excess[place], regret[place]
+            limits = float(price[place]), float(budget[place])
+            pieces += self._pieces(int(races[place]), *about, *limits)
+        self._add(pieces)
+        return np.asarray(races[changed])
+
+    def _regrets(self, races: Places, price: Floats) -> Floats:
+        """Return how much the price of a part exceeds its loss at least, races × features; inf for no part.
+
+        The loss of a part is convex, so that is with one cell, or with one cell left.
+        """
+        count, room = self.sides.low[races] + self.alpha, self.sides.lower[races]
+        least = np.full(room.shape, np.inf)
+        for cells in (np.minimum(room, 1), np.maximum(room - 1, 1)):
+            lost = -self.weights * np.log((count - cells) / count)
+            least = np.minimum(least, price[:, None] * cells - lost)
+        return np.where(self.can_fall[races], least, np.inf)
+
+    def _ends(self, known: Floats) -> tuple[Floats, Floats]:
+        """Return the most cells that attacks with fewer than ``known`` take from a feature, and their loss.
+
+        Without smoothing, a count that goes to zero decides the race by itself: not these.
+        """
+        low, lower = self.sides.low + self.alpha, self.sides.lower
+        ends = np.minimum(lower - (low == lower), np.maximum(known - 1, 1)[:, None])
+        losses = -self.weights * np.log((low - ends) / low)
+        return np.where(self.can_fall, ends, 0), np.where(self.can_fall, losses, 0)
+
+    def _pieces(  # noqa: C901
+        self,
+        race: int,
+        is_whole: NDArray[np.bool_],
+        gains: Floats,
+        excess: Floats,
+        regret: Floats,
+        price: float,
+        budget: float,
+    ) -> Iterator[_Piece]:
+        """Give the pieces of a race with regrets within the budget; like features stand for each other."""
         sides = self.sides
         kinds: dict[tuple[int, int, int], list[int]] = {}
-        for j in np.flatnonzero(self.can_fall[race]).tolist():
+        for j in np.flatnonzero(is_whole).tolist():
             kind = (int(sides.low[race, j]), int(sides.lower[race, j]), sides.model.exponents[j])
             kinds.setdefault(kind, []).append(j)
-        movable = {*small.tolist()}
-        every: list[_WholeSet] | None = None
-        for members in kinds.values():
-            part = members[-1]
-            if part in movable or every is None:
-                others = [j for own in kinds.values() for j in own if j in movable and j != part]
-                sets = self._best_sets(race, others, known)
-                if part not in movable:
-                    every = sets
-            else:
-                sets = every
-            for own in sets:
-                yield own.cells, own.loss, own.features, part
+        cells, losses, most = sides.lower[race].tolist(), gains.tolist(), excess.tolist()
+        # The features whose choice matters most come first.
+        choice = np.abs(gains - price * sides.lower[race])
+        alike = sorted(kinds.values(), key=lambda features: -choice[features[0]])
+        whole_most = sum(most[j] for features in alike for j in features)
+        left = budget - sum(most) + whole_most
 
-    def _best_sets(self, race: int, features: list[int], known: float) -> list[_WholeSet]:
-        """Return the sets for which no other loses as much with as few cells."""
-        sides, best = self.sides, [_WholeSet(0, 0.0, (), Fraction(1))]
-        alpha = sides.model.alpha
-        for j in features:
-            count, room = int(sides.low[race, j]), int(sides.lower[race, j])
-            factor = ((count - room + alpha) / (count + alpha)) ** sides.model.exponents[j]
-            loss = -float(sides.model.float_weights[j]) * math.log(
-                (count - room + alpha) / (count + alpha)
-            )
-            more = [
-                _WholeSet(
-                    own.cells + room, own.loss + loss, (*own.features, j), own.factor * factor
-                )
-                for own in best
-                if own.cells + room < known
-            ]
-            merged = sorted((*best, *more), key=lambda own: (own.cells, own.factor))
-            best = []
-            for own in merged:
-                if not best or own.factor < best[-1].factor:
-                    best.append(own)
-        return best
+        def sets_without(part: int, left: float) -> list[_WholeSet]:
+            """Return sets of whole features, but for those that others surely beat with no more cells."""
+            best: list[_WholeSet] = [(0.0, 0.0, ())]
+            for members in alike:
+                features = [j for j in members if j != part]
+                every = list(best)
+                for j in features:
+                    last = every[-len(best) :]
+                    every += [(c + cells[j], g + losses[j], (*old, j)) for c, g, old in last]
+                left -= sum(most[j] for j in features)
+                best, greatest = [], -math.inf
+                for n_cells, loss, old in sorted(every, key=lambda own: (own[0], -own[1])):
+                    if price * n_cells - loss <= left and loss > greatest - 2 * self.slack:
+                        best.append((n_cells, loss, old))
+                        greatest = max(greatest, loss)
+            return best
 
-
-@dataclass(frozen=True)
-class _WholeSet:
-    """Features lowered wholly, and the exact factor that this leaves of the winner's support."""
-
-    cells: int
-    loss: float
-    features: tuple[int, ...]
-    factor: Fraction
+        shared = sets_without(-1, left)
+        for n_cells, loss, features in shared:
+            if features:
+                last = features[-1]
+                yield race, last, n_cells - cells[last], loss - losses[last], features[:-1]
+        used = {j for _, _, features in shared for j in features}
+        doubled = {j for members in alike for j in members[:-1]}
+        for part in np.flatnonzero(regret <= budget).tolist():
+            if part in doubled:
+                continue
+            # Where no good set holds the part, and none should, the sets without it are the same.
+            is_same = part not in used and not most[part]
+            room = left if is_whole[part] else left + most[part]
+            rest = budget - sum(most) + most[part] - float(regret[part])
+            for n_cells, loss, features in shared if is_same else sets_without(part, room):
+                if price * n_cells - loss <= rest:
+                    yield race, part, n_cells, loss, features
 
 
 # Both ---------------------------------------------------------------------------------------------
@@ -485,13 +512,14 @@ class CellRace(Race[Spent]):
             # To win outright is better than to catch up, but not asked for at any price.
             self.most_ranges = 1000
         self.slack = error_of_logs(sides.model)
-        self.raising = _Raising(sides, self.slack)
-        self.gap = gaps(sides, self.raising)
-        self.lowering = _Lowering(sides, self.slack)
+        with np.errstate(all="ignore"):
+            self.raising = _Raising(sides, self.slack)
+            self.gap = gaps(sides, self.raising)
+            self.lowering = _Lowering(sides, self.slack)
 
     def starts(self, races: Places) -> tuple[Places, Floats]:
         """Return about as many lowering cells as are needed at least, and alone."""
-        pieces = self.lowering.pieces
+        pieces = self.lowering
         # Zeros that the rival must raise are spared only where the winner has no support left.
         alone = self.lowering.fewest(np.where(self.raising.n_first > 0, np.inf, self.gap))
         least = self.lowering.fewest(self.gap - self.raising.most_gain)
@@ -507,18 +535,21 @@ class CellRace(Race[Spent]):
         races = np.concatenate([*[races] * len(starts), race, race, race])
         return races, np.concatenate([*starts, *turns])
 
-    def refined(self) -> Places:
-        """Let whole features be lowered where that may be better."""
-        return self.lowering.add_whole_features(self.best)
+    def refined(self) -> Iterator[Places]:
+        """Let whole features be lowered where that may be better: first greedily, then all that may be."""
+        races = self.lowering.greedy_sets(self.best, self.gap, self.raising)
+        yield races
+        yield self.lowering.best_sets(races, self.best, self.gap, self.raising)
 
-    def needed(self, races: Places, n_lower: Floats) -> Needed:
+    def needed(self, races: Places, n_lower: Floats) -> Tried:
         """Bound the raising cells that are needed beside so many lowering ones."""
         loss = self.lowering.most(races, n_lower)
         need = np.where(np.isposinf(loss), -np.inf, self.gap[races] - loss)
         at_least, at_most, level, gain = self.raising.fewest(races, need)
         # A rival without support catches up only with a winner without support.
         first = np.where(np.isneginf(need), 0, self.raising.n_first[races])
-        return Needed(at_least + first, at_most + first, level + first, gain, loss)
+        at_least, at_most, level = at_least + first, at_most + first, level + first
+        return Tried(races, n_lower, at_least, at_most, level, gain, loss)
 
     def most_raises(self, race: int) -> int:
         """Return how many cells can raise the rival."""
@@ -538,22 +569,15 @@ class CellRace(Race[Spent]):
         return None
 
 
-def spent(sides: Sides, n_cells: int, *, strict: bool = False) -> Spent | None:
-    """Return how at most so many cells let the rival of the only race catch up or, strictly, win."""
+def spent(sides: Sides, n_raise: int, n_lower: int, *, strict: bool) -> Spent | None:
+    """Return how cells let the rival of the only race catch up or, strictly, win.
+
+    That is so many of its own and of the winner's or, if these do not do it, others that are no more.
+    """
+    race = CellRace(sides, np.array([n_raise + n_lower + 1.0]), strict=strict)
     with np.errstate(all="ignore"):
-        return CellRace(sides, np.array([n_cells + 1.0]), strict=strict).cheapest()
-
-
-def _may_fall(sides: Sides, known: Floats) -> NDArray[np.bool_]:
-    """Where fewer than ``known`` cells could be enough if all of them served every feature at once."""
-    slack, raising = error_of_logs(sides.model), _Raising(sides, 0.0)
-    gap = gaps(sides, raising)
-    cells = np.minimum(known[:, None] - 1, sides.lower)
-    count = sides.low + float(sides.model.alpha)
-    loss = -sides.model.float_weights * np.log((count - cells) / count)
-    gain = np.minimum(raising.most_gain, (known - 1) * np.exp(raising.top))
-    most = np.where(cells > 0, loss, 0).sum(axis=1) + np.where(np.isnan(gain), np.inf, gain)
-    return np.asarray((known > 1) & ((most >= gap - slack) | np.isposinf(most)))
+        found = race.attack(0, n_lower, n_raise)
+    return race.cheapest() if found is None else found
 
 
 def gaps(sides: Sides, raising: _Raising) -> Floats:

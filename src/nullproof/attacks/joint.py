@@ -4,8 +4,7 @@ A blanked cell helps in two ways: it lowers the winner's count for points that h
 raises a rival's count for points that hold another one. Cells of one label and feature that do the same
 to every point are interchangeable, so the unknowns are one integer per such *group*. More cells never
 rescue a point. So the search may give back any part of an attack, break the points that stand again,
-and trim what is not needed any more. `polish` finds better cells once the search has chosen how each
-point falls, `bound` how few there can be at all.
+and trim what is not needed any more. `joint_bound` says how few there can be at all.
 """
 
 from __future__ import annotations
@@ -13,24 +12,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from time import monotonic
 
 import numpy as np
 
-from nullproof.attacks.cells import CellRace
+from nullproof.attacks.cells import CellRace, Sides
 from nullproof.attacks.joint_bound import Tree
-from nullproof.attacks.joint_polish import Polish
 from nullproof.attacks.joint_problem import Ints, Problem, State
 from nullproof.model.bias import Floats
+from nullproof.progress import Progress
 
 # Steps without progress before the search starts anew.
 PATIENCE = 25
 # Moves of one repair before it gives up and takes the cells of the best attack.
 MAX_MOVES = 300
-# An attack is polished again while it is at most this much larger than the era's best.
-WORTH = (1.2, 1.05, 1.01, 1.004)
-# Attacks made from nothing at the beginning of an era; it goes on from the best of them.
+# So many standing points, drawn anew for each move, propose and rate moves.
+MOST_POINTS = 32
+# Attacks made from nothing after many steps in vain; the search goes on from the best of them.
 STARTS = 12
 # Steps of the search before the first box of the proof, and at most between two boxes.
 STEPS_AT_FIRST, STEPS_BETWEEN = 30, 8
@@ -41,57 +39,29 @@ HOPELESS = 1e4
 # A move of the search is one number: its group times this, plus its count.
 KEY = 1 << 40
 
-# Called with the best number of cells, the bound, and the share of the time or rounds that is spent.
-Found = Callable[[int, int, float], None]
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How long to look: seconds, or a number of rounds when the answer must be repeatable."""
-
-    seconds: float = 10.0
-    rounds: int | None = None
-
-
-class Watch:
-    """Knows when an effort that has begun is over."""
-
-    def __init__(self, effort: Effort) -> None:
-        self.rounds, self.begin = effort.rounds, monotonic()
-        self.seconds = effort.seconds if effort.rounds is None else math.inf
-
-    def late(self, share: float = 1.0) -> bool:
-        """Return whether the time, or a share of it, is up."""
-        return monotonic() - self.begin >= share * self.seconds
-
-    def left(self) -> float:
-        """Return the seconds left, at least 0; infinity if rounds count instead."""
-        return max(0.0, self.begin + self.seconds - monotonic())
-
-    def over(self, n_rounds: int) -> bool:
-        """Return whether the time is up or so many rounds are enough."""
-        return self.late() or (self.rounds is not None and n_rounds >= self.rounds)
-
-    def spent(self, n_rounds: int) -> float:
-        """Return the share of the time, or of the rounds, that is spent."""
-        if self.rounds is not None:
-            return min(1.0, n_rounds / max(self.rounds, 1))
-        return min(1.0, (monotonic() - self.begin) / self.seconds) if self.seconds else 1.0
-
 
 def solve(
-    problem: Problem, start: Ints, *, effort: Effort, seed: int, on_progress: Found | None
+    problem: Problem,
+    start: Ints,
+    *,
+    seconds: float,
+    rounds: int | None,
+    seed: int,
+    on_progress: Progress | None,
 ) -> tuple[Ints, int]:
     """Look for the fewest cells that break every point, until proven, interrupted or out of time.
 
     Gives the cells per group and a proven lower bound, beginning with the attack ``start``. With a
-    number of rounds in ``effort`` the answer depends on ``seed`` alone.
+    number of ``rounds`` the answer depends on ``seed`` alone.
     """
-    work = _Work(problem, start, seed, on_progress)
-    # The best attack and the bound so far are complete and true at any time.
-    with suppress(KeyboardInterrupt):
-        work.run(Watch(effort))
-    return work.result()
+    work = _Work(problem, start, on_progress)
+    if problem.capacity.max(initial=0) < KEY:
+        # The best attack and the bound so far are complete and true at any time.
+        with suppress(KeyboardInterrupt):
+            work.run(seconds, rounds, seed)
+    if not problem.succeeds(work.best):
+        raise AssertionError("the attack found does not break every point")
+    return work.best, min(work.bound, work.n_cells)
 
 
 class _Work:
@@ -100,69 +70,66 @@ class _Work:
     The search's attack prunes the tree of the proof; each solution there is a suggestion for the search.
     """
 
-    def __init__(self, problem: Problem, start: Ints, seed: int, on_progress: Found | None) -> None:
-        self.problem, self.start, self.on_progress = problem, start, on_progress
-        self.seed, self.spent = seed, 0.0
+    def __init__(self, problem: Problem, start: Ints, on_progress: Progress | None) -> None:
+        self.problem, self.best, self.on_progress = problem, start, on_progress
         self.alone = fewest_alone(problem)
         self.bound = int(self.alone.min(axis=1).max())
-        self.search: Search | None = None
+        self.begin, self.seconds, self.share = monotonic(), math.inf, 0.0
 
     @property
-    def best(self) -> Ints:
-        return self.start if self.search is None else self.search.best
+    def n_cells(self) -> int:
+        """Cells of the best attack so far."""
+        return int(self.best.sum())
 
-    def run(self, watch: Watch) -> None:
-        if not self.problem.floats_hold:
+    def run(self, seconds: float, rounds: int | None, seed: int) -> None:
+        """Search and prove in turn; a search that finds nothing more leaves its time to the proof."""
+        self.seconds = seconds if rounds is None else math.inf
+        search = Search(self.problem, self.best, self.alone, seed, self._over)
+        self._walk(search, STEPS_AT_FIRST, 0.3)
+        if self._over():
             return
-        search = Search(self.problem, self.start, self.alone, self.seed)
-        self.search = search
-        self._walk(search, STEPS_AT_FIRST, watch, share=0.3)
-        if self._proven() or watch.late():
-            return
-        tree = Tree(self.problem, self.alone, search.n_cells, watch.left)
+        tree = Tree(self.problem, self.alone, self.n_cells, lambda: self._left(1.0))
         n_rounds, steps = 0, STEPS_BETWEEN
-        while not self._proven() and not watch.over(n_rounds):
-            before = search.n_cells
-            self._prove(tree, search, STEPS_BETWEEN // steps, watch)
-            self._walk(search, steps, watch)
-            # A search that finds nothing more leaves its time to the proof.
-            steps = STEPS_BETWEEN if search.n_cells < before else max(1, steps // 2)
-            tree.limit = min(tree.limit, search.n_cells)
+        while not self._over() and (rounds is None or n_rounds < rounds):
+            before, found = self.n_cells, None
+            for _ in range(STEPS_BETWEEN // steps):
+                if not (tree.done or self._over()):
+                    found = tree.step()
+                    self.bound = max(self.bound, tree.bound)
+            if found is not None and not self._over():
+                search.offer(np.ceil(found - 1e-6).astype(np.int64))
+            self._walk(search, steps, 1.0)
+            steps = STEPS_BETWEEN if self.n_cells < before else max(1, steps // 2)
+            tree.limit = min(tree.limit, self.n_cells)
             self.bound = max(self.bound, tree.bound)
             n_rounds += 1
-            self._report(watch.spent(n_rounds))
+            self._report(n_rounds / rounds if rounds else 0.0)
 
-    def _prove(self, tree: Tree, search: Search, n_boxes: int, watch: Watch) -> None:
-        """Raise the bound, and let the search make an attack of the solution of a box."""
-        found = None
-        for _ in range(n_boxes):
-            if tree.done or self._proven() or watch.late():
-                break
-            found = tree.step()
-            self.bound = max(self.bound, tree.bound)
-        if found is not None and not watch.late():
-            search.offer(np.ceil(found - 1e-6).astype(np.int64))
-
-    def _walk(self, search: Search, steps: int, watch: Watch, share: float = 1.0) -> None:
+    def _walk(self, search: Search, steps: int, share: float) -> None:
         """Take some steps, as long as less than a share of the time is spent."""
+        self.best = search.best
         for _ in range(steps):
-            if self._proven() or watch.late(share):
+            if self._over(share):
                 return
             if search.step():
-                self._report(watch.spent(0))
+                self.best = search.best
+                self._report(0.0)
 
-    def _proven(self) -> bool:
-        return int(self.best.sum()) <= self.bound
+    def _left(self, share: float) -> float:
+        """Return the seconds left of a share of the time, at least 0."""
+        return max(0.0, self.begin + share * self.seconds - monotonic())
 
-    def _report(self, spent: float) -> None:
-        self.spent = max(self.spent, spent)
+    def _over(self, share: float = 1.0) -> bool:
+        """Return whether the attack is proven to be the smallest, or a share of the time is up."""
+        return self.n_cells <= self.bound or self._left(share) == 0
+
+    def _report(self, share: float) -> None:
+        spent = 1 - self._left(1.0) / self.seconds if 0 < self.seconds < math.inf else share
+        self.share = max(self.share, min(spent, 1.0))
         if self.on_progress is not None:
-            self.on_progress(int(self.best.sum()), self.bound, self.spent)
-
-    def result(self) -> tuple[Ints, int]:
-        if not self.problem.succeeds(self.best):
-            raise AssertionError("the attack found does not break every point")
-        return self.best, min(self.bound, int(self.best.sum()))
+            gap = f", {100 * (self.n_cells / self.bound - 1):.0f} % apart" if self.bound else ""
+            said = f"best {self.n_cells:,} cells, at least {self.bound:,} needed{gap}"
+            self.on_progress(f"{said} (Ctrl-C keeps the best)", self.share)
 
 
 def fewest_alone(problem: Problem) -> Floats:
@@ -170,105 +137,70 @@ def fewest_alone(problem: Problem) -> Floats:
     alone = np.full((problem.n_points, problem.n_labels), np.inf)
     for rival in range(problem.n_labels):
         points = np.flatnonzero(problem.winner != rival)
-        sides = problem.sides(points, rival)
-        with np.errstate(all="ignore"):
-            alone[points, rival] = CellRace(sides, np.full(len(points), np.inf)).solve().total
+        winner = problem.winner[points].astype(np.int32)
+        rivals = np.full(len(points), rival, dtype=np.int32)
+        codes = problem.codes[:, points]
+        sides = Sides.of(problem.model, codes, winner, rivals, problem.reach)
+        alone[points, rival] = CellRace(sides, np.full(len(points), np.inf)).solve()[0]
     return alone
 
 
 class Search:
-    """Destroy, repair and polish from one attack, keeping the best.
+    """Destroy and repair from one attack, keeping the best."""
 
-    An *era* lasts from one fresh start to the next.
-    """
-
-    def __init__(self, problem: Problem, start: Ints, alone: Floats, seed: int) -> None:
-        self.problem = problem
+    def __init__(
+        self, problem: Problem, start: Ints, alone: Floats, seed: int, over: Callable[[], bool]
+    ) -> None:
+        self.problem, self.over = problem, over
         self.rng = np.random.default_rng(seed)
         self.state = State(problem, start)
         # A rival is worth how cheap it is for the point alone, compared with the cheapest.
         self.worth = np.maximum(alone.min(axis=1, keepdims=True), 1) / np.maximum(alone, 1)
-        self.polish = Polish(problem)
         self._trim()
-        self.best = self.now = self.era = self.state.cells.copy()
-        # The first step begins an era.
-        self.idle, self.n_eras, self.n_starts = PATIENCE, 0, 0
-
-    @property
-    def n_cells(self) -> int:
-        """Cells of the best attack so far."""
-        return int(self.best.sum())
+        self.best = self.now = self.state.cells.copy()
+        self.n_fresh, self.idle = STARTS, 0
 
     def step(self) -> bool:
-        """Try one change; return whether it gave the best attack so far."""
-        if self.idle >= PATIENCE:
-            self._begin_era()
-        if self.n_starts:
-            self.n_starts -= 1
-            self.idle = 0
+        """Try one change; return whether it gave the best attack so far.
+
+        After many steps in vain, a few attacks are made from nothing, and the best of them is changed.
+        """
+        if self.n_fresh:
+            self.n_fresh -= 1
             self.state.set_all(np.zeros_like(self.best))
             # Lowering alone may break many points with few groups; raising looks better at each move.
-            self.repair(lower_only=self.n_starts % 3 == 0)
+            self.repair(lower_only=self.n_fresh % 3 == 0)
         else:
             self.state.set_all(self.now)
             self._destroy()
             self.repair(lower_only=bool(self.rng.random() < 0.15))
         self._trim()
-        # Now and then a slightly worse attack is kept, to leave local optima.
-        slack = 0.01 * self.rng.exponential() if self.rng.random() < 0.3 else 0.0
-        return self._consider(float(slack))
+        is_better = self._consider()
+        if self.idle >= PATIENCE:
+            # Now and then go on from the best; else anything is better than blanking all there is.
+            is_fresh = self.rng.random() < 0.6
+            self.n_fresh, self.idle = STARTS * is_fresh, 0
+            self.now = self.problem.capacity if is_fresh else self.best
+        return is_better
 
-    def offer(self, cells: Ints) -> bool:
+    def offer(self, cells: Ints) -> None:
         """Complete, trim and consider an attack, or part of one, from elsewhere."""
         self.state.set_all(np.clip(cells, 0, self.problem.capacity))
         self.repair()
         self._trim()
-        return self._consider(0.0)
+        self._consider()
 
-    def _begin_era(self) -> None:
-        """Go on from fresh attacks or, every third time, from the best."""
-        self.n_eras += 1
-        self.idle = 0
-        if self.n_eras % 3 == 0:
-            self.now = self.era = self.best
-        else:
-            self.n_starts = STARTS
-            # Anything is better than blanking all there is.
-            self.now = self.era = self.problem.capacity
-
-    def _consider(self, slack: float) -> bool:
-        """Polish the state, and keep it if it is not much worse than before."""
-        cells = self._polished()
-        size, era = int(cells.sum()), int(self.era.sum())
-        self.idle = 0 if size < era else self.idle + 1
-        if size < era:
-            self.era = cells
-        if size <= int(self.now.sum()) * (1 + slack):
-            # A walk that has drifted too far goes on from the best since the last restart.
-            self.now = cells if size <= 1.02 * era else self.era
-        is_better = size < self.n_cells
-        if is_better:
-            self.best = cells
+    def _consider(self) -> bool:
+        """Keep the state if it is not worse than before, or now and then only slightly worse."""
+        cells = self.state.cells.copy()
+        size, before = int(cells.sum()), int(self.now.sum())
+        self.idle = 0 if size < before else self.idle + 1
+        slack = 0.01 * self.rng.exponential() if self.rng.random() < 0.3 else 0.0
+        if size <= before * (1 + slack):
+            self.now = cells
+        is_better = size < int(self.best.sum())
+        self.best = cells if is_better else self.best
         return is_better
-
-    def _polished(self) -> Ints:
-        """Return the state's attack, polished as long as that pays."""
-        best = self.state.cells.copy()
-        for worth in WORTH:
-            before = int(best.sum())
-            found = self.polish(self.state) if before <= worth * self.era.sum() else None
-            if found is None:
-                break
-            for cells in (np.ceil(found - 1e-6), np.floor(found + 1e-6)):
-                self.state.set_all(np.clip(cells.astype(np.int64), 0, self.problem.capacity))
-                self.repair()
-                self._trim()
-                if self.state.n_cells < best.sum():
-                    best = self.state.cells.copy()
-            self.state.set_all(best)
-            if best.sum() >= 0.9995 * before:
-                break
-        return best
 
     def _destroy(self) -> None:
         """Give back some groups, those that serve some points, or a random part."""
@@ -311,6 +243,10 @@ class Search:
             points = np.flatnonzero(self.state.stands())
             if not len(points):
                 return
+            if self.over():
+                break
+            if len(points) > MOST_POINTS:
+                points = np.sort(self.rng.choice(points, MOST_POINTS, replace=False))
             moves = Moves(self.state, points, chunk, lower_only)
             blur = taste[moves.group] if steady else self._blur(noise, len(moves.group))
             rating = moves.progress(worth[points]) * blur / moves.count

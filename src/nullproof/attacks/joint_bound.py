@@ -16,21 +16,22 @@ winner. Then every row of the program holds, so its least value is a lower bound
 * *taken*: no taking exceeds what the box allows, and without a kill one cell is left.
 
 Coefficients are widened by more than their rounding error, and the bound is not the solver's: it is
-recomputed from the dual solution (`certified_value`). A box whose bound is too low is split.
+recomputed from the dual solution (`certified_value`). A box whose bound is too low is split. HiGHS'
+mixed-integer solver, given the same rows, stays at the chords of the root and far below this tree; cut into
+pieces, the chords make its program too large. Its bound would be no proof either.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from math import ceil, inf
 from typing import Any
 
 import numpy as np
 
-from nullproof.attacks.joint_polish import sparse
 from nullproof.attacks.joint_problem import Bools, Ints, Problem
 from nullproof.model.bias import Floats
 
@@ -57,10 +58,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Relaxed:
-    """A solution of the relaxation: the certified bound and the columns.
-
-    ``price`` belongs to the cells, then the shares (`certified_value`).
-    """
+    """A solution of the relaxation: the certified bound, the columns, and the price of each group."""
 
     bound: float
     cells: Floats
@@ -75,6 +73,7 @@ class Modes:
     def __init__(self, problem: Problem, alone: Floats, limit: int) -> None:
         self.problem, self.limit, self.alpha = problem, limit, problem.alpha
         self.pair_point, self.pair_rival = np.nonzero(alone < limit)
+        self.n_pairs = len(self.pair_point)
         self.alone = alone[self.pair_point, self.pair_rival]
         at = np.full(problem.low.shape, -1, dtype=np.int64)
         group, point = np.nonzero(problem.lowers)
@@ -93,11 +92,6 @@ class Modes:
         self.kill_point, self.kill_group = point[is_kill], at[point, feature][is_kill]
         self.kill_count = low[is_kill].astype(np.float64)
         self.owner = np.concatenate([self.pair_point, self.kill_point])
-
-    @property
-    def n_pairs(self) -> int:
-        """Number of pairs of a point and a rival."""
-        return len(self.pair_point)
 
     def _find_raising(self) -> None:
         problem, point, rival = self.problem, self.pair_point, self.pair_rival
@@ -184,8 +178,8 @@ class Relaxation:
         self.cut_at = np.concatenate([self.cut_at, at])
         self.cut_age = np.concatenate([self.cut_age, np.zeros(len(pairs), dtype=np.int64)])
 
-    def solve(self, box: Box, rounds: int = 1) -> Relaxed:
-        """Solve the relaxation on ``box``, adding violated cuts for some more rounds."""
+    def solve(self, box: Box, rounds: int) -> Relaxed:
+        """Solve the relaxation on ``box``, in up to so many rounds that add violated cuts."""
         best = self._solve_once(box)
         for _ in range(rounds - 1):
             if self.seconds_left() == 0 or not self._cut_off(best):
@@ -239,7 +233,7 @@ class Relaxation:
             # Out of time or of precision: the box keeps the bound it came with.
             self.too_slow = True
             cells, n_takes = box.lower.astype(np.float64), len(self.modes.take_pair)
-            nothing = np.zeros(len(self.modes.owner)), np.zeros(n_takes), np.zeros(self.slack)
+            nothing = np.zeros(len(self.modes.owner)), np.zeros(n_takes), np.zeros(self.pair)
             return Relaxed(float(cells.sum()), cells, *nothing)
         duals = np.maximum(-found.ineqlin.marginals, 0.0)
         bound, price = certified_value(cost, matrix, right, (low, high), duals)
@@ -248,7 +242,7 @@ class Relaxation:
         self.cut_pair, self.cut_at = self.cut_pair[keep], self.cut_at[keep]
         self.cut_age = self.cut_age[keep]
         cells, share = found.x[: self.pair], found.x[self.pair : self.slack]
-        return Relaxed(bound, cells, share, found.x[self.take :], price[: self.slack])
+        return Relaxed(bound, cells, share, found.x[self.take :], price[: self.pair])
 
     def _columns(self, box: Box) -> tuple[Floats, Floats, Floats]:
         """Return the cost, lower and upper bound of each column."""
@@ -350,8 +344,12 @@ class _Rows:
 
     def stacked(self) -> tuple[Any, Floats]:
         """Return the matrix and the right-hand sides."""
+        from scipy.sparse import coo_array
+
         row, column, value = map(np.concatenate, zip(*self.entries, strict=True))
-        matrix = sparse(row, column, value, (self.n_rows, self.n_columns))
+        # The HiGHS of older SciPy takes no wide integers.
+        place = row.astype("int32"), column.astype("int32")
+        matrix = coo_array((value, place), shape=(self.n_rows, self.n_columns)).tocsr()
         return matrix, np.concatenate(self.right)
 
 
@@ -436,12 +434,12 @@ class Tree:
         """Return the part of a box in which prices leave room for a better attack."""
         # One cell fewer than the best known; the rest is far above the rounding of these lines.
         slack = max(self.limit - 1 - found.bound, 0.0) + 1e-6
-        price, use = np.split(found.price, [self.problem.n_groups])
+        price = found.price
         with np.errstate(divide="ignore"):
             steps = np.minimum(slack / np.abs(price), 1e15).astype(np.int64)
         upper = np.where(price > 0, np.minimum(box.upper, box.lower + steps), box.upper)
         lower = np.where(price < 0, np.maximum(box.lower, box.upper - steps), box.lower)
-        return Box(lower, upper, box.allowed & (use <= slack))
+        return Box(lower, upper, box.allowed)
 
     def _parts(self, box: Box, found: Relaxed, bound: float) -> list[Box]:
         """Split a box that may hold a better attack; one with a single member is decided exactly."""
@@ -455,11 +453,15 @@ class Tree:
         if self.relaxation.too_slow:
             return [box]
         # Split where the relaxation errs most: in a group, or in a point that mixes modes.
-        excess = self._excess(box, found)
-        mode, mixed = self._mixed_mode(found)
-        group = int(np.argmax(excess))
-        if mixed > max(excess[group], LITTLE):
-            return self._split_mode(mode, box)
+        excess, top = self._excess(box, found), np.zeros(self.problem.n_points)
+        group, owner = int(np.argmax(excess)), self.modes.owner
+        np.maximum.at(top, owner, found.share)
+        point = int(np.argmax((1 - top) * self.alone))
+        if 1 - top[point] > max(excess[group], LITTLE):
+            # The point uses its main mode alone, or not at all.
+            mode = np.arange(len(owner)) == np.argmax(np.where(owner == point, found.share, -1.0))
+            others = (owner == point) & ~mode
+            return [replace(box, allowed=box.allowed & ~gone) for gone in (others, mode)]
         if excess[group] <= LITTLE:
             off = np.where(width > 0, np.abs(found.cells - np.round(found.cells)), -1.0)
             group = int(np.argmax(off if off.max() > LITTLE else width))
@@ -482,31 +484,14 @@ class Tree:
         excess[box.upper <= box.lower] = 0.0
         return excess
 
-    def _mixed_mode(self, found: Relaxed) -> tuple[int, float]:
-        """Return the main mode of the point that mixes modes most, and how much it does."""
-        owner, top = self.modes.owner, np.zeros(self.problem.n_points)
-        np.maximum.at(top, owner, found.share)
-        point = int(np.argmax((1 - top) * self.alone))
-        mode = int(np.argmax(np.where(owner == point, found.share, -1.0)))
-        return mode, float(1 - top[point])
-
-    def _split_mode(self, mode: int, box: Box) -> list[Box]:
-        """Let the mode's point use it alone, or not at all."""
-        others = self.modes.owner == self.modes.owner[mode]
-        others[mode] = False
-        this = np.arange(len(others)) == mode
-        return [Box(box.lower, box.upper, box.allowed & ~gone) for gone in (others, this)]
-
 
 def _split_group(group: int, value: float, box: Box) -> list[Box]:
     """Split at what the relaxation takes of a group, but leave no part much smaller than the other."""
     low, high = int(box.lower[group]), int(box.upper[group])
-    if low >= high:
-        return [box]
     cut = int(np.clip(ceil(value - 1e-6), low + max(1, (high - low) // 5), high))
     upper, lower = box.upper.copy(), box.lower.copy()
     upper[group], lower[group] = cut - 1, cut
-    return [Box(box.lower, upper, box.allowed), Box(lower, box.upper, box.allowed)]
+    return [replace(box, upper=upper), replace(box, lower=lower)]
 
 
 def _hardest(problem: Problem, alone: Floats) -> Ints:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.attacks.cells import Sides
 from nullproof.attacks.radius import Radii
 from nullproof.attacks.reach import Reach
 from nullproof.attacks.search import error_of_logs
@@ -22,11 +22,9 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 # Gaps closer to 0 are left to integers, even where their error is less.
 _UNSURE = 1e-8
-# The search counts fewer cells of one group than this.
-_MOST_CELLS = 1 << 40
 
 
-@dataclass(frozen=True)
+@dataclass
 class Problem:
     """Groups of interchangeable cells and what they do to each point.
 
@@ -49,25 +47,26 @@ class Problem:
     capacity: Ints
 
     @classmethod
-    def of(cls, found: Radii, places: Sequence[int]) -> Problem:
-        """Group the cells within reach by what they do to some different points, all breakable."""
+    def of(cls, found: Radii) -> Problem:
+        """Group the cells within reach by what they do to different points, all breakable."""
         model, reach, sizes = found.model, found.reach, found.model.index.n_values
-        codes, winner = found.codes[:, places], found.winner[places].astype(np.int64)
+        codes, winner = found.points.codes, found.winner.astype(np.int64)
         low = np.stack(
             [model.low(j, own)[np.arange(len(own)), winner] for j, own in enumerate(codes)]
         )
         high = np.stack([model.high(j, own) for j, own in enumerate(codes)])
         groups: dict[tuple[int, int, bytes, bytes], list[Cells]] = {}
-        for cells in reach.cells():
-            j = cells.feature
-            if not (reach.columns[j] and model.weights[j]):
-                continue
-            holds, is_movable = codes[j] == cells.candidates[0], codes[j] < sizes[j]
-            is_winner = winner == cells.label
-            lowers, raises = is_winner & holds, ~is_winner & ~holds & is_movable
-            if lowers.any() or raises.any():
-                key = (cells.label, j, lowers.tobytes(), raises.tobytes())
-                groups.setdefault(key, []).append(cells)
+        # A one-value domain forces even its blank cells, so blanking changes nothing.
+        changes = (sizes >= 2) & reach.columns & (model.float_weights > 0)
+        for j in np.flatnonzero(changes).tolist():
+            counts, is_movable = reach.index.known[j], codes[j] < sizes[j]
+            for value, label in np.argwhere(counts).tolist():
+                holds, is_winner = codes[j] == value, winner == label
+                lowers, raises = is_winner & holds, ~is_winner & ~holds & is_movable
+                if lowers.any() or raises.any():
+                    key = (label, j, lowers.tobytes(), raises.tobytes())
+                    cells = Cells(label, j, (value,), int(counts[value, label]))
+                    groups.setdefault(key, []).append(cells)
         keys = sorted(groups)
         shape = (len(keys), len(winner))
         return cls(
@@ -99,40 +98,15 @@ class Problem:
             raises=self.raises[:, points],
         )
 
-    @property
-    def n_points(self) -> int:
-        """Number of points to break."""
-        return len(self.winner)
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels of the model."""
-        return self.model.m
-
-    @property
-    def n_groups(self) -> int:
-        """Number of groups of interchangeable cells."""
-        return len(self.capacity)
-
-    @property
-    def floats_hold(self) -> bool:
-        """Whether no group has more cells than the search can count."""
-        return int(self.capacity.max(initial=0)) < _MOST_CELLS
-
-    @property
-    def alpha(self) -> float:
-        """The smoothing."""
-        return float(self.model.alpha)
-
-    @property
-    def weights(self) -> Floats:
-        """The weight of each feature."""
-        return self.model.float_weights
-
-    @cached_property
-    def unsure(self) -> float:
-        """Gaps of log supports this near to 0 are decided by integers."""
-        return max(_UNSURE, error_of_logs(self.model))
+    def __post_init__(self) -> None:
+        self.n_points, self.n_labels, self.n_groups = (
+            len(self.winner),
+            self.model.m,
+            len(self.capacity),
+        )
+        self.alpha, self.weights = float(self.model.alpha), self.model.float_weights
+        # Gaps of log supports this near to 0 are decided by integers.
+        self.unsure = max(_UNSURE, error_of_logs(self.model))
 
     @cached_property
     def added(self) -> Floats:
@@ -151,12 +125,6 @@ class Problem:
         below = self.weights * np.log(np.where(sizes == 0, 1.0, sizes))
         # The denominators of features that are left out come back.
         return np.asarray(self.model.log_constants + (self.low == LEFT_OUT) @ below.T)
-
-    def sides(self, points: Ints, rival: int) -> Sides:
-        """Return the races of some points against one rival."""
-        winner = self.winner[points].astype(np.int32)
-        rivals = np.full(len(points), rival, dtype=np.int32)
-        return Sides.of(self.model, self.codes[:, points], winner, rivals, self.reach)
 
     def lowered(self, cells: Ints) -> Ints:
         """Return how far ``cells`` lower the winner's counts, points × features."""
@@ -179,11 +147,11 @@ class Problem:
     def fallen_to(self, cells: Ints) -> list[int]:
         """Return for each point a label that catches up with its winner, -1 where none does."""
         low, high = self.low - self.lowered(cells), self.high + self.raised(cells)
-        found = []
-        for point in range(self.n_points):
-            rivals = (k for k in range(self.n_labels) if k != self.winner[point])
-            falls = (k for k in rivals if self.falls(point, k, low[point], high[point, k]))
-            found.append(next(falls, -1))
+        found = [-1] * self.n_points
+        for point, rival in product(range(self.n_points), range(self.n_labels)):
+            is_open = found[point] < 0 and rival != self.winner[point]
+            if is_open and self.falls(point, rival, low[point], high[point, rival]):
+                found[point] = rival
         return found
 
     def succeeds(self, cells: Ints) -> bool:
@@ -205,22 +173,13 @@ class Problem:
 
     def blanks(self, cells: Ints) -> tuple[Cells, ...]:
         """Return which cells of the table to blank: those of a group are taken sort by sort."""
-        return tuple(
-            blank
-            for group in np.flatnonzero(cells).tolist()
-            for blank in taken(self.sorts[group], int(cells[group]))
-        )
-
-
-def taken(sorts: Sequence[Cells], n_cells: int) -> list[Cells]:
-    """Take a number of cells from some sorts, one sort after the other."""
-    found = []
-    for cells in sorts:
-        part = min(n_cells, cells.n_cells)
-        if part:
-            found.append(replace(cells, n_cells=part))
-            n_cells -= part
-    return found
+        blanks = []
+        for sorts, left in zip(self.sorts, cells.tolist(), strict=True):
+            for sort in sorts:
+                n_cells = min(left, sort.n_cells)
+                left -= n_cells
+                blanks += [replace(sort, n_cells=n_cells)] if n_cells else []
+        return tuple(blanks)
 
 
 class State:
@@ -247,11 +206,6 @@ class State:
         with np.errstate(divide="ignore"):
             self.log_low = problem.weights * np.log(self.low)
             self.log_high = problem.weights * np.log(self.high)
-
-    @property
-    def n_cells(self) -> int:
-        """Number of cells blanked."""
-        return int(self.cells.sum())
 
     def add(self, group: int, count: int) -> None:
         """Blank ``count`` more cells of ``group``; a negative count gives cells back."""

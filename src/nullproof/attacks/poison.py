@@ -7,32 +7,28 @@ starts from the union of the single attacks (theory 5).
 from __future__ import annotations
 
 import importlib.util
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import replace
 from itertools import chain
 from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.attacks.attack import Attack, RowAttack, Target
+from nullproof.attacks.attack import Attack, RowAttack
 from nullproof.attacks.cells import Sides, spent
-from nullproof.attacks.radius import Radii, Threat, radii_of, refuse_question
-from nullproof.attacks.reach import Only, Reach
-from nullproof.attacks.row_search import RowSearch
+from nullproof.attacks.radius import Radii, Threat, radius
+from nullproof.attacks.reach import Only
+from nullproof.attacks.rows import joint_rows
+from nullproof.attacks.search import Places, different
 from nullproof.counts.index import CountIndex
 from nullproof.counts.update import Cells
-from nullproof.data.keys import Key, shown_name
-from nullproof.data.points import OwnMissing, Points
+from nullproof.data.options import refuse_seed
+from nullproof.data.points import Key, OwnMissing, shown_name
 from nullproof.errors import NullproofError, notice
-from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Prior
-from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.progress import Progress, within
-from nullproof.seeds import refuse_seed
 from nullproof.words import some
-
-Codes = tuple[int, ...]
 
 
 @overload
@@ -129,110 +125,75 @@ def poison(  # noqa: PLR0913
     >>> attack.apply(rows, labels)[0][-1], attack.apply(rows, labels)[1][-1]
     (('b', 'y'), 'yes')
     """
-    refuse_question(index, threat, own_missing, only)
-    model = Model(index, alpha, prior)
-    encoded = model.points(points, own_missing, key)
-    if threat == "rows":
-        judged = verdicts(model, encoded)
-        return row_attack_of(model, encoded, judged, skip_unbreakable, on_progress)
-    return attack_of(
-        model,
-        encoded,
-        verdicts(model, encoded),
-        reach=Reach.of(index, only),
-        time_limit=time_limit,
-        steps=steps,
-        seed=seed,
-        skip_unbreakable=skip_unbreakable,
-        on_progress=on_progress,
-    )
-
-
-def attack_of(
-    model: Model,
-    points: Points,
-    judged: Verdicts,
-    *,
-    reach: Reach | None = None,
-    time_limit: float = 10.0,
-    steps: int | None = None,
-    seed: int = 0,
-    skip_unbreakable: bool = False,
-    on_progress: Progress | None = None,
-) -> Attack:
-    """The attack on points whose verdicts, over all worlds, are known; options as for `poison`."""
     refuse_seed(seed)
     if time_limit < 0 or (steps is not None and steps < 0):
         raise NullproofError(
             f"time_limit is {time_limit} and steps is {steps}; give numbers that are 0 or more"
         )
-    found = radii_of(model, points, judged, within(on_progress, 0.0, 0.1), reach=reach)
-    model, reach = found.model, found.reach
-    _refuse_unbreakable(found, points, skip_unbreakable)
-    places = different(found)
-    plans = [single_attack(found, place) for place in places.values()]
+    found = radius(
+        index,
+        points,
+        alpha=alpha,
+        prior=prior,
+        own_missing=own_missing,
+        key=key,
+        on_progress=on_progress if threat == "rows" else within(on_progress, 0.0, 0.1),
+        threat=threat,
+        only=only,
+    )
+    places, copies, bound = _to_break(found, skip_unbreakable)
+    if threat == "rows":
+        rows, rivals = joint_rows(found.take(places))
+        return RowAttack(_fallen_to(found, rivals, copies), bound, rows)
+    plans = [single_attack(found, place) for place in places.tolist()]
     rivals = [rival for rival, _ in plans]
     blanks = union(blanks for _, blanks in plans)
-    bound = max((int(r) for r in found.radius if math.isfinite(r)), default=0)
     if len(plans) > 1 and _can_solve():
-        from nullproof.attacks.joint import Effort, solve
+        from nullproof.attacks.joint import solve
         from nullproof.attacks.joint_problem import Problem
 
-        problem = Problem.of(found, list(places.values()))
+        problem = Problem.of(found.take(places))
         cells, needed = solve(
             problem,
             problem.cells_of(blanks),
-            effort=Effort(time_limit, steps),
+            seconds=time_limit,
+            rounds=steps,
             seed=seed,
-            on_progress=_progress_of_search(within(on_progress, 0.1, 1.0)),
+            on_progress=within(on_progress, 0.1, 1.0),
         )
         blanks, rivals = problem.blanks(cells), problem.fallen_to(cells)
         bound = max(bound, needed)
-    targets = tuple(_targets(found, dict(zip(places, rivals, strict=True))))
-    return Attack(model, reach, blanks, bound, targets, points.names)
+    return Attack(_fallen_to(found, rivals, copies), bound, blanks)
 
 
-def row_attack_of(
-    model: Model,
-    points: Points,
-    judged: Verdicts,
-    skip_unbreakable: bool = False,
-    on_progress: Progress | None = None,
-) -> RowAttack:
-    """The attack by added rows on points whose verdicts, over all worlds, are known."""
-    model = model.unbiased
-    found = radii_of(model, points, judged, on_progress, threat="rows")
-    _refuse_unbreakable(found, points, skip_unbreakable)
-    places = different(found)
-    chosen = np.array([*places.values()], dtype=np.intp)
-    search = RowSearch(model, found.codes[:, chosen], found.winner[chosen], found.overtaker[chosen])
-    bound = max((int(r) for r in found.radius if math.isfinite(r)), default=0)
-    if len(chosen) == 1:
-        (place,) = chosen.tolist()
-        search.take(0, int(found.n_raise[place]), int(found.n_lower[place]))
-    elif len(chosen) and not search.run(bound):
-        raise NullproofError(
-            f"no rows were found that break all {len(chosen)} points at once, though each can be broken "
-            "alone; rows that do may exist, for the search does not try all; attack fewer points"
-        )
-    rivals = [search.fallen_to(place) for place in range(len(chosen))]
-    targets = tuple(_targets(found, dict(zip(places, rivals, strict=True))))
-    return RowAttack(model, search.rows, bound, targets, points.names)
+def _to_break(found: Radii, skip_unbreakable: bool) -> tuple[Places, Places, int]:
+    """Return where the different points to break stand, which of these each broken point is, and a bound.
 
-
-def _refuse_unbreakable(found: Radii, points: Points, skip: bool) -> None:
+    Refuse points that no attack can break, unless they are to be left out.
+    """
     unbreakable = np.flatnonzero(np.isinf(found.radius))
-    if len(unbreakable) and not skip:
-        names = [shown_name(points.names, place) for place in unbreakable[:11].tolist()]
-        raise _no_attack(names, found)
+    if len(unbreakable) and not skip_unbreakable:
+        names = [shown_name(found.names, place) for place in unbreakable[:11].tolist()]
+        done = "every cell blanked" if found.reach.everything else "every cell within reach blanked"
+        done = done if found.threat == "cells" else "any number of rows added"
+        raise NullproofError(
+            f"no attack can break point {some(names, 10)}: its label wins even with {done}; leave "
+            "such points out, or pass skip_unbreakable=True (--skip-unbreakable)"
+        )
+    broken = found.broken
+    if not len(broken):
+        return broken, broken, 0
+    first, copies = different(found.points.codes[:, broken])
+    # Different points in the order in which they come.
+    order = np.argsort(first)
+    return broken[first[order]], np.argsort(order)[copies], int(found.radius[broken].max())
 
 
-def different(found: Radii) -> dict[Codes, int]:
-    """Return each different point that an attack breaks once, with the first place where it stands."""
-    first: dict[Codes, int] = {}
-    for place in np.flatnonzero((found.radius > 0) & np.isfinite(found.radius)).tolist():
-        first.setdefault(tuple(found.codes[:, place].tolist()), place)
-    return first
+def _fallen_to(found: Radii, rivals: list[int], copies: Places) -> Radii:
+    """Return the radii, each broken point with the rival that catches up in an attack."""
+    overtaker = found.overtaker.copy()
+    overtaker[found.broken] = np.array(rivals, dtype=np.int32)[copies]
+    return replace(found, overtaker=overtaker)
 
 
 def single_attack(found: Radii, place: int) -> tuple[int, tuple[Cells, ...]]:
@@ -240,39 +201,26 @@ def single_attack(found: Radii, place: int) -> tuple[int, tuple[Cells, ...]]:
 
     An attack that lets the rival win outright is preferred to one that only makes a tie.
     """
-    winner, n_cells = int(found.winner[place]), int(found.radius[place])
-    expected, codes = int(found.overtaker[place]), found.codes[:, place]
+    winner, steps = int(found.winner[place]), (int(found.n_raise[place]), int(found.n_lower[place]))
+    expected, codes = int(found.overtaker[place]), found.points.codes[:, place]
     others = (k for k in range(found.model.m) if k not in (winner, expected))
     ways = [(rival, True) for rival in (expected, *others)] + [(expected, False)]
     for rival, strict in ways:
         pair = np.array([[winner], [rival]], dtype=np.int32)
         sides = Sides.of(found.model, codes[:, None], pair[0], pair[1], found.reach)
-        changes = spent(sides, n_cells, strict=strict)
+        changes = spent(sides, *steps, strict=strict)
         if changes is not None:
             return rival, _blanks(found.reach.index, codes, (winner, rival), *changes)
     raise AssertionError("no attack has as many cells as the radius")
 
 
 def union(attacks: Iterable[Iterable[Cells]]) -> tuple[Cells, ...]:
-    """One attack that does the work of all: of each sort of cells, as many as the largest of them takes."""
+    """Join attacks: of each sort of cells, take as many as the largest of them takes."""
     needed: dict[tuple[int, int, tuple[int, ...]], int] = {}
     for cells in chain.from_iterable(attacks):
         key = (cells.label, cells.feature, cells.candidates)
         needed[key] = max(needed.get(key, 0), cells.n_cells)
     return tuple(Cells(*key, n_cells) for key, n_cells in sorted(needed.items()))
-
-
-def _progress_of_search(on_progress: Progress | None) -> Any:
-    """Say in words how good the best attack so far is."""
-    if on_progress is None:
-        return None
-
-    def tell(best: int, bound: int, share: float) -> None:
-        gap = f", {100 * (best / bound - 1):.0f} % apart" if bound else ""
-        said = f"best {best:,} cells, at least {bound:,} needed{gap} (Ctrl-C keeps the best)"
-        on_progress(said, share)
-
-    return tell
 
 
 def _can_solve() -> bool:
@@ -283,25 +231,6 @@ def _can_solve() -> bool:
         'and its bound install it with: pip install "nullproof[attack]"'
     )
     return False
-
-
-def _no_attack(points: list[str], found: Radii) -> NullproofError:
-    done = "every cell blanked" if found.reach.everything else "every cell within reach blanked"
-    if found.threat == "rows":
-        done = "any number of rows added"
-    return NullproofError(
-        f"no attack can break point {some(points, 10)}: its label wins even with {done}; leave "
-        "such points out, or pass skip_unbreakable=True (--skip-unbreakable)"
-    )
-
-
-def _targets(found: Radii, rivals: dict[Codes, int]) -> Iterator[Target]:
-    labels, names = found.label, found.model.index.labels
-    for place in range(len(found)):
-        codes = tuple(found.codes[:, place].tolist())
-        rival = names[rivals[codes]] if codes in rivals else None
-        radius, reason = float(found.radius[place]), found.not_worked_out[place]
-        yield Target(place, labels[place], rival, radius, codes, reason)
 
 
 def _blanks(

@@ -7,9 +7,8 @@ points of a large test set (T8); the number is the same for cells that are wrong
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, get_args, overload
+from typing import Any, Literal, NamedTuple, get_args
 
 import narwhals as nw
 import numpy as np
@@ -19,17 +18,15 @@ from nullproof.attacks.cells import solve_cells
 from nullproof.attacks.reach import Only, Reach
 from nullproof.attacks.rows import MOST_ROWS, beyond_count, solve_rows
 from nullproof.counts.index import CountIndex
-from nullproof.data.keys import Key, RowNames, key_columns, shown_name
-from nullproof.data.points import OwnMissing, Points
-from nullproof.data.sources import native_frame, some_rows
+from nullproof.data.points import Key, OwnMissing, Points, RowNames
+from nullproof.data.sources import some_rows
 from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Prior
 from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.progress import Progress
-from nullproof.results import chosen, reasons_of, tell_of
-from nullproof.show import ROWS, shown_table
+from nullproof.results import Column, Result, reasons_of, tell_of
 
 Threat = Literal["cells", "rows"]
 # What an enemy does to the cells or rows of a threat.
@@ -101,14 +98,14 @@ def radius(
     >>> np.asarray(radius(index, [("a", "x"), ("b", "y"), ("b", "x")], only={"columns": ["x0"]}))
     array([inf,  2., inf])
     """
-    refuse_question(index, threat, own_missing, only)
+    _refuse_question(index, threat, own_missing, only)
     model, reach = Model(index, alpha, prior), Reach.of(index, only)
     encoded = model.points(points, own_missing, key)
     found = verdicts(model, encoded)
     return radii_of(model, encoded, found, on_progress, threat=threat, reach=reach)
 
 
-def refuse_question(index: CountIndex, threat: Any, own_missing: Any, only: Only = None) -> None:
+def _refuse_question(index: CountIndex, threat: Any, own_missing: Any, only: Only) -> None:
     """Reject what is no question about attacks that has an exact answer."""
     if threat not in get_args(Threat):
         raise NullproofError(
@@ -152,7 +149,7 @@ def radii_of(
     places = np.flatnonzero(is_asked)
     codes, winner = points.codes[:, places], found.winner[places]
     if threat == "rows":
-        solved = solve_rows(model, codes, winner, on_progress)
+        solved = solve_rows(model, codes, found.take(places), on_progress)
     else:
         solved = solve_cells(model, codes, winner, found.take(places), reach, on_progress)
     numbers, overtaker = np.zeros((3, n_points)), np.full(n_points, -1, dtype=np.int32)
@@ -168,16 +165,14 @@ def radii_of(
     tell_of("the radius", left)
     return Radii(
         model,
+        points,
         numbers[0],
         found.winner,
         overtaker,
         numbers[1].astype(np.int64),
         numbers[2].astype(np.int64),
-        points.codes,
         reasons_of(n_points, left),
         reach,
-        points.frame,
-        points.names,
         threat,
     )
 
@@ -192,9 +187,14 @@ class Radius(NamedTuple):
     n_lower: int
     not_worked_out: str | None
 
+    @property
+    def broken(self) -> bool:
+        """Whether the point is certain now and an attack exists."""
+        return 0 < self.radius < math.inf
+
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Radii:
+class Radii(Result[Radius]):
     """Every point's radius and one cheapest attack in numbers of cells or rows; a sequence of `Radius`.
 
     Parameters
@@ -208,8 +208,6 @@ class Radii:
         Positions of the certain label and of the rival that catches up; -1 for none.
     n_raise, n_lower
         How many of the cells or rows are the rival's, to raise it, and the winner's, to lower it.
-    codes
-        Features × points: the points as codes, with features that are left out as in `Points`.
     not_worked_out
         The reason for each certain point whose radius is not worked out, None for the others.
     reach
@@ -225,19 +223,19 @@ class Radii:
     array([6., 2.])
     >>> found[0]
     Radius(radius=6.0, label='yes', rival='no', n_raise=2, n_lower=4, not_worked_out=None)
+    >>> found.share_from(3)
+    0.5
     """
 
     model: Model
+    points: Points
     radius: Floats
     winner: NDArray[np.int32]
     overtaker: NDArray[np.int32]
     n_raise: NDArray[np.int64]
     n_lower: NDArray[np.int64]
-    codes: NDArray[np.int32]
     not_worked_out: NDArray[np.object_]
     reach: Reach
-    frame: nw.DataFrame[Any] | None = None
-    names: RowNames | None = None
     threat: Threat = "cells"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -253,58 +251,15 @@ class Radii:
         """The label that catches up; None for points that are open or beyond attack."""
         return self.model.named(self.overtaker)
 
-    def take(self, places: NDArray[np.intp]) -> Radii:
-        """The radii of some of the points."""
-        per_point = ("radius", "winner", "overtaker", "n_raise", "n_lower", "not_worked_out")
-        some = {name: getattr(self, name)[places] for name in per_point}
-        rows = some_rows(self.frame, places)
-        names = None if self.names is None else self.names.take(places)
-        return replace(self, codes=self.codes[:, places], frame=rows, names=names, **some)
+    @property
+    def names(self) -> RowNames | None:
+        """The names of the points, if a key was given."""
+        return self.points.names
 
-    @overload
-    def __getitem__(self, position: int) -> Radius: ...
-    @overload
-    def __getitem__(self, position: Any) -> Radii: ...
-    def __getitem__(self, position: Any) -> Radius | Radii:
-        """One point by its position; several by a slice, positions or a mask."""
-        place = chosen(position, len(self))
-        if not isinstance(place, int):
-            return self.take(place)
-        label, rival = self.model.named(np.array([self.winner[place], self.overtaker[place]]))
-        return Radius(
-            float(self.radius[place]),
-            label,
-            rival,
-            int(self.n_raise[place]),
-            int(self.n_lower[place]),
-            self.not_worked_out[place],
-        )
-
-    def __iter__(self) -> Iterator[Radius]:
-        return (self[place] for place in range(len(self)))
-
-    def to_frame(self) -> Any:
-        """One row per point, in the library that the points came in; infinite: no attack exists."""
-        return native_frame(self.columns(), self.frame)
-
-    def file_columns(self) -> dict[str, list[Any]]:
-        """The columns as a file holds them: the position of each point first.
-
-        None stands for no attack, or beside a reason for what was not worked out.
-        """
-        columns = self.columns()
-        columns["radius"] = [int(r) if math.isfinite(r) else None for r in columns["radius"]]
-        return {"point": list(range(len(self))), **columns}
-
-    def document(self) -> dict[str, Any]:
-        """The JSON form; null where no attack exists or, beside a reason, none was worked out."""
-        columns = self.file_columns()
-        rows = zip(*columns.values(), strict=True)
-        return {
-            "n_points": len(self),
-            "threat": self.threat,
-            "points": [dict(zip(columns, row, strict=True)) for row in rows],
-        }
+    @property
+    def broken(self) -> NDArray[np.intp]:
+        """The places of the certain points that an attack exists for."""
+        return np.flatnonzero((self.radius > 0) & np.isfinite(self.radius))
 
     @property
     def weakest_first(self) -> NDArray[np.intp]:
@@ -316,43 +271,67 @@ class Radii:
         certain: NDArray[np.intp] = order[self.radius[order] != 0]
         return certain
 
-    def _repr_html_(self) -> str:
-        order = self.weakest_first
-        some = self.take(order[:ROWS])
-        columns = {
-            "point": [shown_name(self.names, place) for place in order[:ROWS].tolist()],
-            DEEDS[self.threat]: some.radius.tolist(),
-            "label": some.label.tolist(),
-            "rival that catches up": some.rival.tolist(),
+    def share_from(self, n: float) -> float:
+        """Return the share of the points whose radius is at least ``n``; 1 if there are no points."""
+        return float((self.radius >= n).mean()) if len(self) else 1.0
+
+    def declared(self) -> dict[str, Column]:
+        """Return the columns by name; no radius where no attack exists or, with a reason, none is known."""
+        sizes = np.unique(self.radius[np.isfinite(self.radius)]).astype(np.int64)
+        places = np.where(np.isfinite(self.radius), np.searchsorted(sizes, self.radius), -1)
+        names = [str(label) for label in self.model.index.labels]
+        written = "not worked out" if any(self.not_worked_out) else None
+        return {
+            "radius": Column(
+                sizes.tolist(), places, DEEDS[self.threat], lambda n: "–" if n is None else n
+            ),
+            "label": Column(names, self.winner, "label"),
+            "rival": Column(names, self.overtaker, "rival that catches up"),
+            "n_raise": Column(self.n_raise),
+            "n_lower": Column(self.n_lower),
+            "not_worked_out": Column(self.not_worked_out, heading=written),
         }
-        if any(some.not_worked_out):
-            columns["not worked out"] = some.not_worked_out.tolist()
-        return shown_table(f"{self!r}; weakest certain points first", columns, len(order))
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return plain columns: the key if there is one, then the parts of `Radius`."""
-        return {
-            **key_columns(self.names),
-            "radius": self.radius.tolist(),
-            "label": [None if name is None else str(name) for name in self.label],
-            "rival": [None if name is None else str(name) for name in self.rival],
-            "n_raise": self.n_raise.tolist(),
-            "n_lower": self.n_lower.tolist(),
-            "not_worked_out": self.not_worked_out.tolist(),
-        }
+        """Return one row per point as plain columns; infinite: no attack exists."""
+        return {**super().columns(), "radius": self.radius.tolist()}
+
+    def document(self) -> dict[str, Any]:
+        """Return the JSON form; null where no attack exists or, beside a reason, none was worked out."""
+        return {"n_points": len(self), "threat": self.threat, "points": self.rows()}
+
+    def take(self, places: NDArray[np.intp]) -> Radii:
+        """Return the radii of some of the points."""
+        names = ("radius", "winner", "overtaker", "n_raise", "n_lower", "not_worked_out")
+        arrays = {name: getattr(self, name)[places] for name in names}
+        points = replace(self.points.take(places), source=some_rows(self.points.frame, places))
+        return replace(self, points=points, **arrays)
 
     def __len__(self) -> int:
         return len(self.radius)
 
-    def __repr__(self) -> str:
+    def _origin(self) -> tuple[RowNames | None, nw.DataFrame[Any] | None]:
+        return self.points.names, self.points.frame
+
+    def _item(self, place: int) -> Radius:
+        label, rival = self.model.named(np.array([self.winner[place], self.overtaker[place]]))
+        numbers = int(self.n_raise[place]), int(self.n_lower[place])
+        return Radius(float(self.radius[place]), label, rival, *numbers, self.not_worked_out[place])
+
+    def _shown_first(self) -> tuple[str, NDArray[np.intp]]:
+        return "weakest certain points first", self.weakest_first
+
+    def _headline(self) -> str:
         n_weak, n_safe = int((self.radius == 0).sum()), int(np.isinf(self.radius).sum())
         head = f"Radii: {len(self):,} points, {n_weak:,} not certain, {n_safe:,} beyond any attack"
         n_left = int(np.isnan(self.radius).sum())
-        head += f", {n_left:,} not worked out" if n_left else ""
-        finite = self.radius[(self.radius > 0) & np.isfinite(self.radius)]
+        return f"{head}, {n_left:,} not worked out" if n_left else head
+
+    def __repr__(self) -> str:
+        finite = self.radius[self.broken]
         if not len(finite):
-            return head
+            return self._headline()
         return (
-            f"{head}\n  {DEEDS[self.threat]}: {finite.min():,.0f} to {finite.max():,.0f}, "
-            f"median {np.median(finite):,.0f}"
+            f"{self._headline()}\n  {DEEDS[self.threat]}: {finite.min():,.0f} to "
+            f"{finite.max():,.0f}, median {np.median(finite):,.0f}"
         )

@@ -6,7 +6,7 @@ many cells of each sort can be blanked, and nothing else of an attack need know 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,9 +14,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.count import count_codes, from_cells
+from nullproof.counts.count import count_codes
 from nullproof.counts.index import CountIndex
-from nullproof.counts.update import Cells
 from nullproof.data.edits import TrainingTable
 from nullproof.data.schema import Encoded
 from nullproof.data.sources import refuse_unknown
@@ -70,16 +69,6 @@ class Reach:
     def everything(self) -> bool:
         """Whether no cell is out of reach."""
         return self.mask is None and bool(self.columns.all())
-
-    def cells(self) -> Iterator[Cells]:
-        """Give all cells within reach that blanking changes."""
-        index = self.index
-        for feature, size in enumerate(index.n_values.tolist()):
-            # A one-value domain forces even its blank cells, so blanking changes nothing.
-            if size >= 2:
-                values, labels, counts = index.known[feature].cells()
-                for value, label, n_cells in zip(values, labels, counts, strict=True):
-                    yield Cells(int(label), feature, (int(value),), int(n_cells))
 
 
 def _refuse_keys(only: Any) -> None:
@@ -135,11 +124,11 @@ def _named_mask(cells: Any, features: Sequence[str]) -> Bools:
     mask = np.zeros((len(frame), len(features)), dtype=bool)
     for j, name in enumerate(features):
         own = frame[name].to_numpy() if name in frame.columns else mask[:, j]
-        # Any text would count as True, and a hole as False.
+        # Any text would count as True, and a missing cell as False.
         if own.dtype != bool:
             raise NullproofError(
                 f"column {name!r} of the cells of only holds {own.dtype}; give True or False in "
-                "each row, without holes"
+                "each row, none missing"
             )
         mask[:, j] = own
     return mask
@@ -148,23 +137,18 @@ def _named_mask(cells: Any, features: Sequence[str]) -> Bools:
 def _counted(training: TrainingTable, mask: Bools) -> CountIndex:
     """Count the cells within reach; rows that were left out when the table was counted stay out."""
     labelled = training.row_labels >= 0
-
-    def columns() -> Iterator[Encoded]:
-        for j in range(mask.shape[1]):
-            encoded, mine = training.writer(j).encoded, mask[:, j]
-            codes = np.where(mine, encoded.codes, -1)[labelled]
-            yield Encoded(codes, {})
-
-    return CountIndex.of(count_codes(training.schema, columns(), training.row_labels[labelled]))
+    columns = []
+    for j, within in enumerate(mask.T):
+        codes = np.where(within, training.writer(j).encoded.codes, -1)
+        columns.append(Encoded(codes[labelled], {}))
+    return CountIndex.of(count_codes(training.schema, columns, training.row_labels[labelled]))
 
 
 def _without_columns(index: CountIndex, gone: Bools) -> CountIndex:
     """The index as if some columns were missing altogether."""
-    nothing = np.empty(0, dtype=np.int64)
     known, n_null = list(index.known), index.n_null.copy()
     for j in np.flatnonzero(gone).tolist():
-        shape = (int(index.n_values[j]), len(index.labels))
-        known[j] = from_cells(nothing, nothing, nothing, shape)
+        known[j] = np.zeros_like(known[j])
         n_null[j] = index.label_counts
     return replace(index, known=tuple(known), n_null=n_null)
 
@@ -172,9 +156,8 @@ def _without_columns(index: CountIndex, gone: Bools) -> CountIndex:
 def _refuse_other_table(index: CountIndex, reachable: CountIndex) -> None:
     """Refuse a table that has other rows, or more cells of some sort, than were counted."""
     same = np.array_equal(index.label_counts, reachable.label_counts)
-    for j, own in enumerate(reachable.known):
-        values, labels, counts = own.cells()
-        same &= bool((counts <= index.known[j].at(values, labels)).all())
+    for counts, there in zip(index.known, reachable.known, strict=True):
+        same &= bool((there <= counts).all())
     if not same:
         raise NullproofError(
             "the table of only is not the one that was counted: it has other labels or cells "

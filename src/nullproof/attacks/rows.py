@@ -5,54 +5,74 @@ nowhere they need not, are ever needed. A feature is *loose* at a point if a row
 domain of one value has the factor 1 for every label, and a feature that is left out has no factor. With
 ``a`` rows the rival's log support is, up to a constant, a sum of logarithms of ``a`` plus its counts,
 less one of ``a`` plus its number of rows for every loose feature; the winner's only has the second sum.
+
+Rows for several points are searched for: greedily by floats, then pruned, and verified with integers.
+More rows may undo an attack on another point, since they also make its winner or its rival more frequent.
+So every step looks at all points, and what is given is checked with `Model.exceeds`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.attacks.search import Bounds, Needed, Places, Race, Tried, first
+from nullproof.attacks.search import (
+    Bounds,
+    Codes,
+    Places,
+    Race,
+    Tried,
+    error_of_logs,
+    first,
+    solve_points,
+)
+from nullproof.counts.index import LEFT_OUT
+from nullproof.data.points import evenly
+from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
-from nullproof.progress import Progress, over
+from nullproof.model.verdicts import Verdicts
+from nullproof.progress import Progress
 
-Codes = NDArray[np.int32]
+if TYPE_CHECKING:
+    from nullproof.attacks.radius import Radii
+
 Ints = NDArray[np.int64]
 # The log support of some races after some rows, and its slope.
 LogSupport = Callable[[Places, Floats], tuple[Floats, Floats]]
 # Doubles cannot bound larger numbers well enough for an exact answer.
 MOST_ROWS = 10**10
 _MOST = float(MOST_ROWS)
-_BLOCK = 8192
-_MOST_ROUNDS = 120
+# A label and the values of a row, as codes.
+Kind = tuple[int, tuple[int, ...]]
+# So many points at a time offer the rows that would break them.
+_OFFERING = 24
+_ROUNDS = 400
+# So many rows that differ in one value are tried where none that is best for one point helps.
+_MOST_NEAR = 500
+_CLEAR = 1e-9
+# No lead counts for more than this, so that supports of zero can be compared.
+_FAR = 700.0
 
 
 def solve_rows(
-    model: Model, codes: Codes, winner: Codes, on_progress: Progress | None = None
+    model: Model, codes: Codes, found: Verdicts, on_progress: Progress | None = None
 ) -> Bounds:
-    """Find the fewest rows for complete points (features × points), certain with label ``winner``."""
-    bounds = Bounds.none_known(codes.shape[1])
-    if not codes.shape[1]:
-        return bounds
-    _, originals, copy_of = np.unique(codes, axis=1, return_index=True, return_inverse=True)
-    blocks = [originals[start : start + _BLOCK] for start in range(0, len(originals), _BLOCK)]
-    for places in over(blocks, "finding the fewest rows for each point", on_progress):
-        for rival in range(model.m):
-            tried = places[(winner[places] != rival) & (bounds.at_most[places] > 1)]
-            rivals = np.full(len(tried), rival, dtype=np.int32)
-            race = RowRace(model, codes[:, tried], winner[tried], rivals, bounds.at_most[tried])
-            with np.errstate(all="ignore"):
-                found = race.solve()
-            raised, lowered = found.n_raise, found.n_lower
-            bounds.offer(tried, rival, (raised, raised), (lowered, lowered))
-    copies = bounds.at(originals[copy_of.ravel()])
-    for own, copied in zip(vars(bounds).values(), vars(copies).values(), strict=True):
-        own[:] = copied
-    return bounds
+    """Find the fewest rows for complete points (features × points) with certain verdicts."""
+    n_points = codes.shape[1]
+    winner, rivals = found.winner, np.tile(-np.arange(float(model.m)), (n_points, 1))
+    rivals[np.arange(n_points), winner] = np.nan
+
+    def race_of(points: Places, rival: Codes, known: Floats) -> RowRace:
+        return RowRace(model, codes[:, points], winner[points], rival, known)
+
+    what, bounds = "finding the fewest rows for each point", Bounds.none_known(n_points)
+    return solve_points(bounds, np.arange(n_points), codes, rivals, race_of, what, on_progress)
 
 
 def beyond_count(model: Model, codes: Codes, winner: Codes) -> NDArray[np.bool_]:
@@ -74,57 +94,43 @@ class RowRace(Race[tuple[int, int]]):
         super().__init__(np.minimum(known, _MOST + 1))
         self.model, self.winner, self.rival = model, winner, rival
         sizes, weights = model.index.n_values, model.float_weights
-        points = np.arange(codes.shape[1])
+        alpha, points = float(model.alpha), np.arange(codes.shape[1])
         is_known = (codes <= sizes[:, None]).T & (weights > 0)
         self.is_matched = is_known & (codes < sizes[:, None]).T
         self.is_forced = self.is_matched & (sizes == 1)
         is_loose = is_known & ~self.is_forced
-        low, high = np.empty((2, *is_known.shape), dtype=np.int64)
-        for j, own in enumerate(codes):
-            low[:, j] = model.low(j, own)[points, winner]
-            high[:, j] = model.high(j, own)[points, rival]
-        self.low, self.high = low, high
-        self.loose_weight = np.where(is_loose, weights, 0)
-        self.matched_weight = np.where(is_loose & self.is_matched, weights, 0)
-        self._compare(is_loose, high)
-
-    def _compare(self, is_loose: NDArray[np.bool_], high: Ints) -> None:
-        """Prepare the log supports: constants, what rows change, and a bound on errors."""
-        model, alpha = self.model, float(self.model.alpha)
-        weights, counted = model.float_weights, model.prior_is_counted
-        self.smoothing = alpha * model.index.n_values
-        self.n_rows = model.index.label_counts[np.stack([self.winner, self.rival])].astype(
-            np.float64
+        self.low, self.high = np.empty((2, *is_known.shape), dtype=np.int64)
+        for j, column in enumerate(codes):
+            self.low[:, j] = model.low(j, column)[points, winner]
+            self.high[:, j] = model.high(j, column)[points, rival]
+        loose, self.matched = (
+            np.where(is_loose, weights, 0),
+            np.where(is_loose & self.is_matched, weights, 0),
         )
+        # Domains of one size have one total.
+        distinct, place = np.unique(sizes, return_inverse=True)
+        self.smoothing, self.loose = alpha * distinct, loose @ np.eye(len(distinct))[place]
+        self.counted, self.slack = model.prior_is_counted, error_of_logs(model, _MOST)
+        pair = np.stack([winner, rival])
+        self.n_rows = model.index.label_counts[pair].astype(np.float64)
+        unseen = (loose - self.matched).sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.where(self.counted, 0.0, model.log_prior[pair])
+            terms = np.where(is_loose, weights * np.log(self.low + alpha), 0)
             log_alpha = math.log(alpha) if alpha else -math.inf
-            own = np.where(is_loose, np.log(self.low + alpha), 0)
-            unseen = np.where(is_loose & ~self.is_matched, log_alpha, 0)
-            pair = np.stack([self.winner, self.rival])
-            shares = np.where(counted, 0.0, model.log_prior[pair])
-        self.constants = (
-            shares[0] + np.where(is_loose, weights * own, 0).sum(axis=1),
-            shares[1] + np.where(unseen != 0, weights * unseen, 0).sum(axis=1),
-        )
-        self.start = np.where(self.matched_weight > 0, high + alpha, 1.0)
+            rest = np.where(unseen > 0, unseen * log_alpha, 0.0)
+        self.constants = shares[0] + terms.sum(axis=1), shares[1] + rest
+        self.start = np.where(self.matched > 0, self.high + alpha, 1.0)
         # Where a count is zero without smoothing, or a label has no rows, one row gives support.
-        bare = (self.n_rows[1] == 0) & (counted or alpha == 0)
+        bare = (self.n_rows[1] == 0) & (self.counted or alpha == 0)
         self.least = ((self.start == 0).any(axis=1) | bare).astype(np.float64)
-        unseen_weight = (self.loose_weight - self.matched_weight).sum(axis=1)
-        self.has_peak = unseen_weight > counted
-        self.can_lower = self.loose_weight.sum(axis=1) > counted
-        largest = math.log(
-            _MOST + float(model.index.label_counts.max()) + float(self.smoothing.max())
-        )
-        largest = max(largest, abs(log_alpha) if alpha else 0)
-        finite = model.log_prior[np.isfinite(model.log_prior)]
-        magnitude = float(np.abs(finite).max(initial=0)) + 12 * (model.d + 1) * largest
-        self.slack = 2 * float(model.slack(magnitude))
+        self.has_peak = unseen > self.counted
+        self.can_lower = loose.sum(axis=1) > self.counted
 
     @property
     def is_possible(self) -> NDArray[np.bool_]:
         """Whether any number of rows is enough, be it more than can be counted."""
-        if self.model.prior_is_counted:
+        if self.counted:
             return np.ones(len(self.known), dtype=bool)
         has_prior = np.isfinite(self.model.log_prior)[self.rival]
         falls = [self.attack(race, 0, 1) is not None for race in range(len(self.known))]
@@ -132,37 +138,42 @@ class RowRace(Race[tuple[int, int]]):
 
     # Floats ---------------------------------------------------------------------------------------
 
-    def _below(self, side: int, races: Places, n_added: Floats) -> tuple[Floats, Floats]:
+    def _total(self, side: int, races: Places, n_added: Floats) -> tuple[Floats, Floats]:
         """Return what rows of a label do to its own total, in logarithms, and the slope."""
         n_rows = self.n_rows[side][races] + n_added
-        sizes, weights = n_rows[:, None] + self.smoothing, self.loose_weight[races]
+        sizes, weights = n_rows[:, None] + self.smoothing, self.loose[races]
         log, slope = -(weights * np.log(sizes)).sum(axis=1), -(weights / sizes).sum(axis=1)
-        if self.model.prior_is_counted:
+        if self.counted:
             return log + np.log(n_rows), slope + 1 / n_rows
         return log, slope
 
     def lowered(self, races: Places, n_added: Floats) -> tuple[Floats, Floats]:
         """Return the winner's log support after so many rows, and its slope."""
-        log, slope = self._below(0, races, n_added)
+        log, slope = self._total(0, races, n_added)
         return self.constants[0][races] + log, slope
 
     def raised(self, races: Places, n_added: Floats) -> tuple[Floats, Floats]:
         """Return the rival's log support after so many rows, and its slope."""
-        log, slope = self._below(1, races, n_added)
-        counts, weights = self.start[races] + n_added[:, None], self.matched_weight[races]
-        log = log + self.constants[1][races] + (weights * np.log(counts)).sum(axis=1)
-        return log, slope + (weights / counts).sum(axis=1)
+        log, slope = self._total(1, races, n_added)
+        counts, weights = self.start[races] + n_added[:, None], self.matched[races]
+        log += self.constants[1][races] + np.einsum("ij,ij->i", weights, np.log(counts))
+        return log, slope + np.einsum("ij,ij->i", weights, 1 / counts)
 
     def starts(self, races: Places) -> tuple[Places, Floats]:
         """Return no row of the winner, as many as are enough alone, and the most that can be of use."""
+        everything, none = np.arange(len(self.known)), np.zeros(len(self.known))
         self.peak = self._peaks()
-        everything = np.arange(len(self.known))
+        self.highest = self.raised(everything, self.peak)[0]
+        self.at_none = self._needed(everything, none)
         now = self.raised(everything, self.least)[0]
-        alone = self._first(self.lowered, everything, now, -1.0, np.full(len(now), _MOST))
-        most = np.minimum(self.needed(everything, np.zeros(len(now))).at_most, self.best)
-        most = np.minimum(most, _MOST)
-        last = np.where(self.can_lower, np.minimum(alone + 2, most), 0)
-        numbers = [np.zeros_like(last), last, np.clip(alone - 1, 0, last), np.minimum(alone, last)]
+        alone = self._first(self.lowered, everything, now, -1.0, none, none + _MOST)
+        last = np.minimum(np.minimum(self.at_none.at_most, self.best), np.minimum(alone + 2, _MOST))
+        # No row of the winner is better than one of the rival where the rival's last gains more.
+        steepest = (self.loose / (self.n_rows[0][:, None] + self.smoothing)).sum(axis=1)
+        is_worse = ~self.has_peak & (steepest < self.at_none.gain * (1 - 1e-9))
+        is_worse &= self.at_none.at_least == self.at_none.at_most
+        last = np.where(self.can_lower & ~is_worse, last, 0)
+        numbers = [none, last, np.clip(alone - 1, 0, last), np.minimum(alone, last)]
         return np.concatenate([races] * 4), np.concatenate([own[races] for own in numbers])
 
     def _peaks(self) -> Floats:
@@ -170,12 +181,10 @@ class RowRace(Race[tuple[int, int]]):
         peak = np.full(len(self.known), _MOST)
         races = np.flatnonzero(self.has_peak)
         low, high = np.zeros(len(races)), peak[races]
-        for _ in range(_MOST_ROUNDS if len(races) else 0):
+        while (low < high).any():
             middle = np.floor((low + high) / 2)
             falling = self.raised(races, middle)[1] < 0
             low, high = np.where(falling, low, middle + 1), np.where(falling, middle, high)
-            if (low >= high).all():
-                break
         # The support falls from here on; one row fewer may still be better.
         after = np.maximum(high, self.least[races])
         before = np.maximum(after - 1, self.least[races])
@@ -183,56 +192,54 @@ class RowRace(Race[tuple[int, int]]):
         peak[races] = np.where(is_past, before, after)
         return peak
 
-    def needed(self, races: Places, n_lower: Floats) -> Needed:
+    def needed(self, races: Places, n_lower: Floats) -> Tried:
         """Bound the rows of the rival that are needed beside so many of the winner."""
+        at_none = self.at_none.take(races)
+        some = np.flatnonzero(n_lower > 0)
+        for part, values in zip(at_none, self._needed(races[some], n_lower[some]), strict=True):
+            part[some] = values
+        return at_none
+
+    def _needed(self, races: Places, n_lower: Floats) -> Tried:
         target = self.lowered(races, n_lower)[0]
-        peak = self.peak[races]
-        about = self._first(self.raised, races, target, 1.0, peak)
-        at_least, at_most = np.zeros(len(races)), np.full(len(races), np.inf)
-        highest = self.raised(races, peak)[0]
-        is_low = highest < target - self.slack
-        at_least[is_low] = np.inf
+        least, peak, highest = self.least[races], self.peak[races], self.highest[races]
+        about = self._first(self.raised, races, target, 1.0, least, peak)
         about = np.where(np.isfinite(about), about, peak)
-        for n_rows in (about + 1, about, about - 1, about - 2):
-            tried = np.clip(n_rows, self.least[races], peak)
-            log = self.raised(races, tried)[0]
-            enough = log > target + self.slack
-            at_most = np.where(enough & (tried < at_most), tried, at_most)
-            failing = (log < target - self.slack) & ~is_low & (at_least < tried + 1)
-            at_least = np.where(failing, tried + 1, at_least)
-        at_least = np.maximum(at_least, np.where(is_low, np.inf, self.least[races]))
+        before = np.maximum(about - 1, least)
+        (log, _), (log_before, slope) = self.raised(races, about), self.raised(races, before)
+        at_most = np.where(log > target + self.slack, about, np.inf)
+        at_least = np.where(log_before < target - self.slack, before + 1, least)
+        is_low = highest < target - self.slack
+        at_least, at_most = np.where(is_low, np.inf, at_least), np.where(is_low, np.inf, at_most)
         # The rival's log support is concave, if it has no peak: it lies below its tangent.
-        tried = np.maximum(about - 1, self.least[races])
-        log, slope = self.raised(races, tried)
-        level = tried + (target - log - self.slack) / slope
+        level = before + (target - log_before - self.slack) / slope
         level[self.has_peak[races] | is_low | ~(slope > 0)] = -np.inf
-        return Needed(at_least, at_most, level, slope, -target)
+        return Tried(races, n_lower, at_least, at_most, level, slope, -target)
 
     def steepness(self, left: Tried, right: Tried) -> Floats:
         """Return the slope of the winner's log support, if it is convex from here on, as T13 asks."""
         races = right.race
         n_rows = self.n_rows[0][races, None] + left.n_lower[:, None]
         ratios = n_rows / (n_rows + self.smoothing)
-        bends = (self.loose_weight[races] * ratios**2).sum(axis=1)
-        is_convex = bends > self.model.prior_is_counted + 1e-9
+        is_convex = (self.loose[races] * ratios**2).sum(axis=1) > self.counted + 1e-9
         slope = self.lowered(races, right.n_lower)[1]
         return np.where(is_convex, np.maximum(-slope * (1 - 1e-9), 0), 0)
 
     def _first(
-        self, log_of: LogSupport, races: Places, target: Floats, sign: float, most: Floats
+        self,
+        log_of: LogSupport,
+        races: Places,
+        target: Floats,
+        sign: float,
+        least: Floats,
+        most: Floats,
     ) -> Floats:
         """Return about the first number of rows where a log support passes a target; inf if none does."""
-        least = self.least[races] if sign > 0 else np.zeros(len(races))
-        found = np.full(len(races), np.inf)
-        found[sign * (log_of(races, least)[0] - target) >= 0] = 0
-        found = np.where(found == 0, least, found)
+        found = np.where(sign * (log_of(races, least)[0] - target) >= 0, least, np.inf)
         reaches = sign * (log_of(races, most)[0] - target) >= 0
-        active: Places = np.flatnonzero(np.isinf(found) & reaches)
-        low, high = least[active], most[active]
-        at = low
-        for _ in range(_MOST_ROUNDS):
-            if not len(active):
-                break
+        active = np.flatnonzero(np.isinf(found) & reaches)
+        low, high, at = least[active], most[active], least[active]
+        while len(active):
             log, slope = log_of(races[active], at)
             passed = sign * (log - target[active]) >= 0
             low, high = np.where(passed, low, at), np.where(passed, at, high)
@@ -245,31 +252,23 @@ class RowRace(Race[tuple[int, int]]):
             middle = np.where(high > 4 * low + 8, middle, np.floor((low + high) / 2))
             at = np.where((step > low) & (step < high), step, np.clip(middle, low + 1, high - 1))
             active, low, high, at = active[~done], low[~done], high[~done], at[~done]
-        found[active] = high
         return found
 
     # Whole numbers --------------------------------------------------------------------------------
 
-    def _raised_counts(self, race: int, n_rows: int) -> list[int]:
-        matched = self.is_matched[race].tolist()
-        return [
-            c + n_rows if own else c
-            for c, own in zip(self.high[race].tolist(), matched, strict=True)
-        ]
-
-    def _lowered_counts(self, race: int, n_rows: int) -> list[int]:
-        forced = self.is_forced[race].tolist()
-        return [
-            c + n_rows if own else c for c, own in zip(self.low[race].tolist(), forced, strict=True)
-        ]
+    def _counts(self, side: int, race: int, n_rows: int) -> list[int]:
+        """Return the counts of a label after some rows: the winner's disagree wherever a row can."""
+        counts, follows = ((self.low, self.is_forced), (self.high, self.is_matched))[side]
+        pairs = zip(counts[race].tolist(), follows[race].tolist(), strict=True)
+        return [count + n_rows if is_more else count for count, is_more in pairs]
 
     def attack(self, race: int, n_lower: int, n_raise: int) -> tuple[int, int] | None:
         """Return the numbers of rows if the rival catches up with them."""
         stands = self.model.exceeds(
             int(self.winner[race]),
-            self._lowered_counts(race, n_lower),
+            self._counts(0, race, n_lower),
             int(self.rival[race]),
-            self._raised_counts(race, n_raise),
+            self._counts(1, race, n_raise),
             added=(n_lower, n_raise),
         )
         return None if stands else (n_lower, n_raise)
@@ -281,7 +280,195 @@ class RowRace(Race[tuple[int, int]]):
         label = int(self.rival[race])
 
         def is_past(n_rows: int) -> bool:
-            before, after = (self._raised_counts(race, n) for n in (n_rows, n_rows + 1))
+            before, after = (self._counts(1, race, n) for n in (n_rows, n_rows + 1))
             return self.model.exceeds(label, before, label, after, added=(n_rows, n_rows + 1))
 
         return first(0, MOST_ROWS, is_past)
+
+
+# Several points ------------------------------------------------------------------------------------
+
+
+class AddedRows(NamedTuple):
+    """Rows of one label that hold the same values, as codes, and how many of them are added."""
+
+    label: int
+    codes: tuple[int, ...]
+    n_rows: int
+
+
+def joint_rows(found: Radii) -> tuple[tuple[AddedRows, ...], list[int]]:
+    """Return rows that break all points, different and breakable, and the label each falls to."""
+    search = RowSearch(found)
+    if len(found) == 1:
+        search.add(search.raising(0), int(found.n_raise[0]))
+        search.add(search.lowering(0), int(found.n_lower[0]))
+    elif len(found) and not search.run(int(found.radius.max())):
+        raise NullproofError(
+            f"no rows were found that break all {len(found)} points at once, though each can be broken "
+            "alone; rows that do may exist, for the search does not try all; attack fewer points"
+        )
+    rows = tuple(AddedRows(*kind, n) for kind, n in sorted(search.added.items()) if n)
+    return rows, [search.fallen_to(place) for place in range(len(found))]
+
+
+class RowSearch:
+    """Points, the rows added so far, and what these do to each point."""
+
+    def __init__(self, found: Radii) -> None:
+        model = self.model = found.model
+        self.codes, self.winner, self.rival = found.points.codes, found.winner, found.overtaker
+        self.points = np.arange(len(found))
+        # Points × labels × features: the winner's low counts, the others' high counts.
+        self.counts = np.empty((len(found), model.m, model.d), dtype=np.int64)
+        for j, codes in enumerate(self.codes):
+            self.counts[:, :, j] = model.high(j, codes)
+            self.counts[self.points, self.winner, j] = model.low(j, codes)[self.points, self.winner]
+        self.is_out = (model.index.n_values < self.codes.T) | (model.float_weights == 0)
+        self.added: dict[Kind, int] = {}
+        logs = [self._support(k, self.counts[:, k], 0) for k in range(model.m)]
+        self.logs = np.stack(logs, axis=1)
+
+    def run(self, most: int) -> bool:
+        """Add rows until all points are broken; return whether that was reached.
+
+        ``most`` is the largest radius; large steps are tried first, then smaller and larger ones.
+        """
+        counts, logs = self.counts.copy(), self.logs
+        for step in dict.fromkeys(max(1, size) for size in (most // 4, most // 32, most, 4 * most)):
+            self.counts, self.logs, self.added = counts.copy(), logs, {}
+            if self._run(step):
+                return True
+        return False
+
+    def _run(self, step: int) -> bool:
+        for _ in range(_ROUNDS):
+            standing = self._standing()
+            if not len(standing):
+                self._prune()
+                return all(self.fallen_to(place) >= 0 for place in self.points.tolist())
+            kind = self._best(standing, step)
+            if kind is not None:
+                self.add(kind, step)
+            elif step > 1:
+                step //= 2
+            else:
+                self.add(self.raising(int(standing[0])), 1)
+        return False
+
+    def raising(self, place: int) -> Kind:
+        """Return a row of a point's rival that agrees with it wherever a row can."""
+        label, sizes = int(self.rival[place]), self.model.index.n_values.tolist()
+        pairs = enumerate(zip(self.codes[:, place].tolist(), sizes, strict=True))
+        return label, tuple(c if c < size else self._usual(j, label, -1) for j, (c, size) in pairs)
+
+    def lowering(self, place: int) -> Kind:
+        """Return a row of a point's winner that disagrees with it wherever a row can."""
+        label, codes = int(self.winner[place]), self.codes[:, place].tolist()
+        return label, tuple(self._usual(j, label, code) for j, code in enumerate(codes))
+
+    def _usual(self, j: int, label: int, but: int) -> int:
+        """Return the value that a label's rows hold most often, other than one if there is another."""
+        known = self.model.index.exact(j)[:-1, label].copy()
+        if 0 <= but < len(known) and len(known) > 1:
+            known[but] = -1
+        return int(known.argmax())
+
+    def _best(self, standing: NDArray[np.intp], step: int) -> Kind | None:
+        """Return the row of which ``step`` more bring the standing points furthest, if any helps.
+
+        Where none of those does that are best for one point, rows with one other value are tried.
+        """
+        offering = evenly(standing, _OFFERING).tolist()
+        kinds = {kind for place in offering for kind in (self.raising(place), self.lowering(place))}
+        kinds |= {*self.added}
+        return self._helping(sorted(kinds), step) or self._helping(self._near(kinds), step)
+
+    def _helping(self, kinds: Iterable[Kind], step: int) -> Kind | None:
+        best, least = None, self._deficit(self.logs) - _CLEAR
+        for kind in kinds:
+            deficit = self._deficit(self._with(kind, step))
+            if deficit < least:
+                best, least = kind, deficit
+        return best
+
+    def _near(self, kinds: set[Kind]) -> Iterable[Kind]:
+        """Give rows that differ from some in one value, at most a few hundred."""
+        near = (
+            (label, (*codes[:j], value, *codes[j + 1 :]))
+            for label, codes in sorted(kinds)
+            for j, size in enumerate(self.model.index.n_values.tolist())
+            for value in range(size)
+        )
+        return islice(near, _MOST_NEAR)
+
+    def _prune(self) -> None:
+        """Take rows away as long as all points stay broken."""
+        for kind in sorted(self.added, key=lambda kind: self.added[kind]):
+            size = 1 << max(self.added[kind].bit_length() - 1, 0)
+            while size:
+                if self.added[kind] >= size:
+                    self.add(kind, -size)
+                    if not len(self._standing()):
+                        continue
+                    self.add(kind, size)
+                size //= 2
+
+    def add(self, kind: Kind, n_rows: int) -> None:
+        """Add some rows of one kind, or take them away."""
+        self.logs = self._with(kind, n_rows)
+        self.counts[:, kind[0]] += n_rows * self._agrees(kind)
+        self.added[kind] = self.added.get(kind, 0) + n_rows
+
+    def _with(self, kind: Kind, n_rows: int) -> Floats:
+        """Return the log supports after so many rows more of one kind."""
+        label, logs = kind[0], self.logs.copy()
+        counts = self.counts[:, label] + n_rows * self._agrees(kind)
+        logs[:, label] = self._support(label, counts, self._n_added(label) + n_rows)
+        return logs
+
+    def _agrees(self, kind: Kind) -> Ints:
+        """Points × features: 1 where a row of this kind agrees with the point."""
+        return np.asarray(np.array(kind[1]) == self.codes.T, dtype=np.int64)
+
+    def _n_added(self, label: int) -> int:
+        return sum(n_rows for kind, n_rows in self.added.items() if kind[0] == label)
+
+    def _support(self, label: int, counts: Ints, n_added: int) -> Floats:
+        model, alpha = self.model, float(self.model.alpha)
+        n_rows = float(model.index.label_counts[label]) + n_added
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            terms = np.log((counts + alpha) / (n_rows + alpha * model.index.n_values))
+            share = np.log(n_rows) if model.prior_is_counted else model.log_prior[label]
+            logs = np.where(self.is_out, 0.0, model.float_weights * terms).sum(axis=1) + share
+        return np.asarray(np.maximum(np.nan_to_num(logs, nan=-np.inf), -_FAR * 10))
+
+    def _lead(self, logs: Floats) -> Floats:
+        """Return how far the best rival of each point is ahead of its winner; negative while it stands."""
+        others = logs.copy()
+        others[self.points, self.winner] = -math.inf
+        lead: Floats = others.max(axis=1) - logs[self.points, self.winner]
+        return np.clip(lead, -_FAR, _FAR)
+
+    def _deficit(self, logs: Floats) -> float:
+        """Return how far all standing points together are from falling."""
+        return float(-np.minimum(self._lead(logs), 0).sum())
+
+    def _standing(self) -> NDArray[np.intp]:
+        """Return the points whose label is still certain; integers decide where floats are close."""
+        lead = self._lead(self.logs)
+        stands = lead < 0
+        for place in np.flatnonzero(np.abs(lead) <= _CLEAR).tolist():
+            stands[place] = self.fallen_to(place) < 0
+        return np.flatnonzero(stands)
+
+    def fallen_to(self, place: int) -> int:
+        """Return a label that the winner of a point no longer exceeds, -1 if there is none."""
+        winner = int(self.winner[place])
+        counts = np.where(self.is_out[place], LEFT_OUT, self.counts[place]).tolist()
+        for rival in range(self.model.m):
+            added = self._n_added(winner), self._n_added(rival)
+            pair = winner, counts[winner], rival, counts[rival]
+            if rival != winner and not self.model.exceeds(*pair, added=added):
+                return rival
+        return -1

@@ -11,7 +11,7 @@ say.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -21,9 +21,12 @@ from numpy.typing import NDArray
 
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
+from nullproof.progress import Progress, over
 
 Places = NDArray[np.intp]
+Codes = NDArray[np.int32]
 Attack = TypeVar("Attack")
+_BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -66,22 +69,56 @@ class Bounds:
         self.n_lower[chosen] = n_lower[1][is_better]
 
 
-class Needed(NamedTuple):
-    """Bounds on the raising changes that are needed beside some lowering ones.
+def solve_points(
+    bounds: Bounds,
+    places: Places,
+    codes: Codes,
+    rivals: Floats,
+    race_of: Callable[[Places, Codes, Floats], Race[Any]],
+    what: str,
+    on_progress: Progress | None,
+) -> Bounds:
+    """Find the fewest changes of some points (features × points), each different one once.
+
+    ``rivals`` says how strong each rival is (points × labels), NaN for the winner: the strongest is
+    tried first, and the others only where they may need less. ``race_of`` sets up races for points, their
+    rivals, and how many changes are known to be enough.
+    """
+    if not len(places):
+        return bounds
+    first, copies = different(codes[:, places])
+    originals = places[first]
+    blocks = [originals[start : start + _BLOCK] for start in range(0, len(originals), _BLOCK)]
+    for block in over(blocks, what, on_progress):
+        order = np.argsort(-rivals[block], axis=1, kind="stable").astype(np.int32)
+        for rank in range(order.shape[1] - 1):
+            tried = np.flatnonzero(bounds.at_most[block] > 1)
+            rival, known = order[tried, rank], bounds.at_most[block[tried]]
+            _, raised, lowered = race_of(block[tried], rival, known).solve()
+            bounds.offer(block[tried], rival, (raised, raised), (lowered, lowered))
+    copied = bounds.at(originals[copies])
+    for own, values in zip(vars(bounds).values(), vars(copied).values(), strict=True):
+        own[places] = values
+    return bounds
+
+
+def different(codes: Codes) -> tuple[Places, Places]:
+    """Return where each different point (features × points) comes first, and which of these each one is."""
+    keys = np.zeros(codes.shape[1], dtype=np.uint64)
+    for row in codes:
+        keys = keys * np.uint64(0x9E3779B97F4A7C15) + row.astype(np.uint64)
+    _, first, copies = np.unique(keys, return_index=True, return_inverse=True)
+    if (codes[:, first[copies]] != codes).any():
+        _, first, copies = np.unique(codes, axis=1, return_index=True, return_inverse=True)
+    return first, copies.ravel()
+
+
+class Tried(NamedTuple):
+    """Races with numbers of lowering changes, and bounds on the raising changes needed beside them.
 
     ``level`` is a real number below ``at_least``; for every ``gain`` that is needed besides, at least one
     change more is. ``loss`` is what the winner has lost.
     """
-
-    at_least: Floats
-    at_most: Floats
-    level: Floats
-    gain: Floats
-    loss: Floats
-
-
-class Tried(NamedTuple):
-    """Races with numbers of lowering changes, and what is needed beside them."""
 
     race: Places
     n_lower: Floats
@@ -95,14 +132,6 @@ class Tried(NamedTuple):
         """Return some of them."""
         parts: Any = self
         return Tried(*(part[places] for part in parts))
-
-
-class Fewest(NamedTuple):
-    """Per race the fewest changes, infinite if there are not fewer than asked, and whose they are."""
-
-    total: Floats
-    n_raise: Floats
-    n_lower: Floats
 
 
 class Race(Generic[Attack]):
@@ -124,7 +153,7 @@ class Race(Generic[Attack]):
         """Return numbers of lowering changes to begin with, for each race the least and the most useful."""
         raise NotImplementedError
 
-    def needed(self, races: Places, n_lower: Floats) -> Needed:
+    def needed(self, races: Places, n_lower: Floats) -> Tried:
         """Bound the raising changes that are needed beside so many lowering ones."""
         raise NotImplementedError
 
@@ -139,45 +168,47 @@ class Race(Generic[Attack]):
         """Decide exactly whether so many changes are enough, and return how they are spent."""
         raise NotImplementedError
 
-    def refined(self) -> Places:
-        """Look closer at some races once good attacks are known; return those that must be tried again."""
-        return np.zeros(0, dtype=np.intp)
+    def refined(self) -> Iterator[Places]:
+        """Look closer, once good attacks are known, at some races, which must be tried again."""
+        return iter(())
 
-    def solve(self) -> Fewest:
-        """Return the fewest changes of each race, infinite where they are not below what is known."""
-        tried, n_races = self._tried(), len(self.known)
-        least = np.full(n_races, np.inf)
+    def solve(self) -> Floats:
+        """Return the fewest changes of each race, how many raise and how many lower; infinite if none."""
+        with np.errstate(all="ignore"):
+            tried, n_races = self._tried(), len(self.known)
+        least, found = np.full(n_races, np.inf), np.full((3, n_races), np.inf)
         np.minimum.at(least, tried.race, tried.n_lower + tried.at_least)
-        found = Fewest(*np.full((3, n_races), np.inf))
         sure = tried.n_lower + tried.at_most
         places = np.flatnonzero((sure == least[tried.race]) & (sure < self.known[tried.race]))
         # Of attacks that are as short, the one that lowers least comes last and stays.
-        for part, own in zip(found, (sure, tried.at_most, tried.n_lower), strict=True):
-            part[tried.race[places[::-1]]] = own[places[::-1]]
-        unclear = np.isinf(found.total) & (least < self.known)
+        places = places[::-1]
+        found[:, tried.race[places]] = np.stack([sure, tried.at_most, tried.n_lower])[:, places]
         first = np.searchsorted(tried.race, np.arange(n_races + 1))
-        for race in np.flatnonzero(unclear).tolist():
+        for race in np.flatnonzero(np.isinf(found[0]) & (least < self.known)).tolist():
             steps = self._decide(race, tried.take(np.arange(first[race], first[race + 1])))
             if steps is not None:
-                found.n_lower[race], found.n_raise[race] = steps[:2]
-                found.total[race] = sum(steps[:2])
+                found[:, race] = steps[0] + steps[1], steps[1], steps[0]
         return found
 
     def cheapest(self) -> Attack | None:
         """Return a cheapest attack of the only race, None if it has not fewer changes than are known."""
-        steps = self._decide(0, self._tried())
+        with np.errstate(all="ignore"):
+            steps = self._decide(0, self._tried())
         return None if steps is None else steps[2]
 
     def _tried(self) -> Tried:
         """Try numbers of lowering changes until no other can be better; sorted by race."""
-        tried = self._halve(np.arange(len(self.known)))
-        again = self.refined()
+        every = [self._halve(np.arange(len(self.known)))]
         # What was tried before is still true: it only may need less.
-        return _joined([tried, self._halve(again)]) if len(again) else tried
+        every += [self._halve(races) for races in self.refined() if len(races)]
+        return _joined(every) if len(every) > 1 else every[0]
 
     def _halve(self, races: Places) -> Tried:
-        pairs = np.unique(np.column_stack(self.starts(races)), axis=0)
-        tried = self._try(pairs[:, 0].astype(np.intp), pairs[:, 1].astype(np.float64))
+        race, n_lower = self.starts(races)
+        order = np.lexsort((n_lower, race))
+        race, n_lower = race[order], n_lower[order]
+        is_new = np.append(True, (np.diff(race) != 0) | (np.diff(n_lower) != 0))[: len(race)]
+        tried = self._try(race[is_new], n_lower[is_new])
         every = [tried]
         same = np.flatnonzero(tried.race[1:] == tried.race[:-1])
         left, right = tried.take(same), tried.take(same + 1)
@@ -201,7 +232,7 @@ class Race(Generic[Attack]):
         return np.where(width > 0, np.fmax(simple, np.ceil(line)), np.inf)
 
     def _try(self, races: Places, n_lower: Floats) -> Tried:
-        tried = Tried(races, n_lower, *self.needed(races, n_lower))
+        tried = self.needed(races, n_lower)
         np.minimum.at(self.best, races, n_lower + tried.at_most)
         self._settle(tried)
         return tried
@@ -237,19 +268,14 @@ class Race(Generic[Attack]):
         self, race: int, n_lower: int, total: int, limit: float
     ) -> tuple[int, int, Attack] | None:
         """Find the fewest raising changes beside so many lowering ones, below ``limit`` in all."""
-        attacks: dict[int, Attack] = {}
-
-        def succeeds(n_raise: int) -> bool:
-            attack = self.attack(race, n_lower, n_raise)
-            if attack is not None:
-                attacks[n_raise] = attack
-            return attack is not None
-
-        top = self.most_raises(race)
-        if math.isfinite(limit):
-            top = min(top, int(limit) - 1 - n_lower)
-        n_raise = first_from(max(total - n_lower, 0), top, succeeds)
-        return None if n_raise is None else (n_lower, n_raise, attacks[n_raise])
+        top = float(self.most_raises(race))
+        n_raise = first_from(
+            max(total - n_lower, 0),
+            int(min(top, limit - 1 - n_lower)),
+            lambda n: self.attack(race, n_lower, n) is not None,
+        )
+        attack = None if n_raise is None else self.attack(race, n_lower, n_raise)
+        return None if n_raise is None or attack is None else (n_lower, n_raise, attack)
 
     def most_raises(self, race: int) -> int:
         """Return after how many raising changes the rival has its greatest support."""
@@ -283,10 +309,14 @@ def first_from(low: int, high: int, holds: Callable[[int], bool]) -> int | None:
     return None
 
 
-def error_of_logs(model: Model) -> float:
-    """Bound the error of every difference of log supports here: at most six terms a feature."""
+def error_of_logs(model: Model, most_rows: float = 0.0) -> float:
+    """Bound the error of every difference of log supports here: at most six terms a feature.
+
+    ``most_rows`` rows may be added.
+    """
     alpha, sizes = float(model.alpha), model.index.n_values
-    largest = math.log(float(model.index.label_counts.max()) + alpha * float(sizes.max()) + 1)
+    rows = most_rows + float(model.index.label_counts.max())
+    largest = math.log(rows + alpha * float(sizes.max()) + 1)
     if alpha > 0:
         largest = max(largest, -math.log(alpha))
     shares = model.log_prior[np.isfinite(model.log_prior)]

@@ -23,19 +23,19 @@ from nullproof.counts.update import fill_codes
 from nullproof.data.edits import TrainingTable
 from nullproof.data.points import OwnMissing, Points
 from nullproof.data.schema import Feature, encode, n_outside
-from nullproof.data.sources import raw_cells, read_column
+from nullproof.data.sources import read_column
 from nullproof.data.types import as_number, at_microseconds, is_missing, parsed_date, text
 from nullproof.errors import NullproofError
-from nullproof.files import write_whole
 from nullproof.model.certify import Certificates
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
 from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.odds.filling import refuse
+from nullproof.results.files import write_whole
 from nullproof.words import many, some
 
 Rows = NDArray[np.intp]
-_FORMAT = "nullproof cleaning"
+_FORMAT, _VERSION = "nullproof cleaning", 2
 _NO_ROWS: Rows = np.empty(0, dtype=np.intp)
 
 
@@ -142,6 +142,21 @@ class Cleaner:
         """How many missing cells are left."""
         return int(self.index.n_open[self.index.n_values > 1].sum())
 
+    def check(self, cell: Cell) -> str:
+        """Return a short digest of a cell, the cells of its row, and its table before any answer.
+
+        The codes of the whole table are not enough: two people of the same age bin, town and label
+        have the same codes, and an answer about one of them must not end up with the other.
+        """
+        frame, row = self.training.table.frame, ()
+        if 0 <= cell.row < len(self.training.row_labels):
+            row = self.training.source[cell.row] if frame is None else frame.row(cell.row)
+        cells: list[Any] = [*row.values()] if isinstance(row, Mapping) else [*row]
+        texts = [None if is_missing(own) else text(own) for own in cells]
+        written = json.dumps([self.fingerprint, cell.row, cell.column, texts])
+        # A letter first, lest a spreadsheet program take 12345e67 for a number and round it.
+        return f"c{hashlib.sha256(written.encode()).hexdigest()[:8]}"
+
     @cached_property
     def fingerprint(self) -> str:
         """A digest of the table before any answer: of its counts, and of its rows in their order."""
@@ -213,7 +228,7 @@ class Cleaner:
         """Take answers that were checked, as codes."""
         index, owners = self.index, self.training.row_labels
         for j, rows, codes, values in fills:
-            index = fill_codes(index, j, owners[rows], codes, [None] * len(rows))
+            index = fill_codes(index, j, owners[rows], codes)
             name = index.features[j]
             self.values |= {
                 Cell(row, name): value for row, value in zip(rows.tolist(), values, strict=False)
@@ -238,8 +253,11 @@ class Cleaner:
 
     def save(self, path: str | Path) -> None:
         """Write the answers so far to a JSON file, whole or not at all."""
-        answers = [{**cell._asdict(), "value": value} for cell, value in self.filled.items()]
-        document = {"format": _FORMAT, "version": 1, "table": self.fingerprint, "answers": answers}
+        answers = [
+            {**cell._asdict(), "value": value, "check": self.check(cell)}
+            for cell, value in self.filled.items()
+        ]
+        document = {"format": _FORMAT, "version": _VERSION, "answers": answers}
         written = json.dumps(document, ensure_ascii=False, indent=1)
         write_whole(Path(path), lambda part: part.write_text(written + "\n", "utf-8"))
 
@@ -248,10 +266,11 @@ class Cleaner:
         try:
             document = json.loads(Path(path).read_text("utf-8"))
             saved = {Cell(a["row"], a["column"]): a["value"] for a in document["answers"]}
+            checks = [a["check"] for a in document["answers"]]
             is_ours = (
-                (document["format"], document["version"]) == (_FORMAT, 1)
-                and isinstance(document["table"], str)
-                and len(saved) == len(document["answers"])
+                (document["format"], document["version"]) == (_FORMAT, _VERSION)
+                and len(saved) == len(checks)
+                and all(type(cell.row) is int and isinstance(cell.column, str) for cell in saved)
                 and all(isinstance(value, str) for value in saved.values())
             )
         except OSError:
@@ -263,19 +282,35 @@ class Cleaner:
             raise NullproofError(
                 f"{path} holds no answers that a Cleaner saved; give the file that save wrote"
             )
-        if document["table"] != self.fingerprint:
+        if checks != [self.check(cell) for cell in saved]:
             raise NullproofError(f"{path} was saved for another table; give that one")
         self.answer(saved)
 
     def _checked(self, answers: Mapping[Any, Any], *, as_text: bool) -> list[Fill]:
         """Check answers; the first that cannot be taken is an error, and then none is."""
         by_feature: dict[int, list[tuple[int, int, Any]]] = {}
-        for (row, column), value in answers.items():
+        for cell, value in answers.items():
+            if not (isinstance(cell, tuple) and len(cell) == 2):
+                raise NullproofError(
+                    f"there is an answer for {cell!r}; give a value for each (row, column)"
+                )
+            row, column = cell
             j = self._feature(row, column)
             feature, where = self.index.schema.features[j], f"row {row}, column {column!r}"
-            plain = read_answer(feature, value, where) if as_text else value
+            is_text = as_text or isinstance(value, str)
+            plain = read_answer(feature, value, where) if is_text else value
+            self._refuse_spelled(feature, plain, where)
             by_feature.setdefault(j, []).append((int(row), code_of(feature, plain, where), plain))
         return [*_fills(by_feature)]
+
+    def _refuse_spelled(self, feature: Feature, value: Any, where: str) -> None:
+        """Reject an answer that means missing in this table, such as a named -999."""
+        missing = self.index.schema.missing
+        rule = missing.settled(feature.name, feature.kind, feature.domain, in_file=False)
+        if rule.is_missing(text(value)):
+            raise NullproofError(
+                f"the answer {value!r} for {where} means missing in this table; leave the cell out"
+            )
 
     def _feature(self, row: Any, column: Any) -> int:
         """Return the feature of a missing cell without an answer; anything else is an error."""
@@ -300,7 +335,9 @@ class Cleaner:
                 f"there is an answer for row {row}, which has no label and was left out; give answers for "
                 "rows with a label only"
             )
-        if row not in self.rows_of((label, j)):
+        rows = self.rows_of((label, j))
+        place = int(np.searchsorted(rows, row))
+        if place == len(rows) or rows[place] != row:
             raise NullproofError(
                 f"row {row}, column {column!r} is not missing; give answers for missing cells only"
             )
@@ -334,7 +371,7 @@ def code_of(feature: Feature, value: Any, where: str) -> int:
     """Return the code of an answer, which must be a value of the column."""
     _refuse_missing(value, where)
     try:
-        encoded = encode(feature, read_column(feature.name, raw_cells(feature.name, [value])))
+        encoded = encode(feature, read_column(feature.name, [value]))
     except NullproofError as problem:
         raise NullproofError(f"the answer {value!r} for {where} does not fit: {problem}") from None
     code = int(encoded.codes[0])
@@ -350,8 +387,8 @@ def code_of(feature: Feature, value: Any, where: str) -> int:
 
 def is_beyond(feature: Feature, written: str) -> bool:
     """Return whether an answer that fits lies beyond all that the table shows in that column."""
-    cell = raw_cells(feature.name, [read_answer(feature, written, "")])
-    return n_outside(feature, read_column(feature.name, cell)) > 0
+    answer = read_answer(feature, written, "")
+    return n_outside(feature, read_column(feature.name, [answer])) > 0
 
 
 def fits(feature: Feature, written: str) -> bool:

@@ -19,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.cleaning.order import open_cells
 from nullproof.data.points import Points, evenly
 from nullproof.model.bias import Floats, Groups, Integers, held
 from nullproof.model.model import Model
-from nullproof.odds.filling import Filling
 from nullproof.progress import Progress, over
 
 _DRAWS = 32
@@ -92,11 +92,11 @@ def column_effects(
     most = max(_FEWEST_POINTS, min(_MOST_POINTS, _MOST_SUPPORTS // model.m))
     left = np.flatnonzero(~done)
     start = _Simulation(model, points.take(evenly(left, most)))
-    effects = []
+    n_open, effects = open_cells(model), []
     for j in features:
         simulation = start.copy()
-        for i in np.flatnonzero(model.index.n_open[j]).tolist():
-            simulation.fill(Part(i, j, int(model.index.n_open[j, i])))
+        for i in np.flatnonzero(n_open[:, j]).tolist():
+            simulation.fill(Part(i, j, int(n_open[i, j])))
         chances = simulation.chance_done()
         effects.append(float(chances.mean()) * len(left) if len(chances) else 0.0)
     return effects
@@ -107,7 +107,6 @@ class _Simulation:
 
     def __init__(self, model: Model, points: Points) -> None:
         self._model, self._points = model, points
-        self._filling = Filling(model.index, "observed")
         self._rng = np.random.default_rng(0)
         self._groups: dict[tuple[int, int], _Group] = {}
         sums = np.repeat(np.maximum(model.log_prior, _ZERO)[:, None], len(points), axis=1)
@@ -130,7 +129,7 @@ class _Simulation:
     def fill(self, part: Part) -> None:
         """Fill some cells of a group in every draw."""
         i, j, n_cells = part
-        group = self._groups.get((i, j)) or _Group(self._model, self._points, self._filling, i, j)
+        group = self._groups.get((i, j)) or _Group(self._model, self._points, i, j)
         self._groups[i, j] = group
         for total, change in zip(
             (self._low, self._high), group.fill(n_cells, self._rng), strict=True
@@ -154,14 +153,16 @@ class _Simulation:
 class _Group:
     """The cells of one label and feature in every draw: how many are filled, and with what."""
 
-    def __init__(self, model: Model, points: Points, filling: Filling, i: int, j: int) -> None:
+    def __init__(self, model: Model, points: Points, i: int, j: int) -> None:
         index, size = model.index, int(model.index.n_values[j])
         codes, places = points.used(j)
         # Values that no point has make no difference, nor points without a value of the domain.
         codes = codes[codes < size]
         self.places = np.minimum(places, len(codes))
         self.n_left = int(index.n_open[j, i])
-        weights = filling.weights(j, range(size))[:, i].astype(np.float64)
+        # As `label_odds` fills cells: like the known ones of the label, by equal chances without any.
+        known = index.exact(j, np.arange(size))[:, i]
+        weights = known if known.any() else np.ones(size)
         shares = weights[codes] / weights.sum()
         self._chances = np.append(shares, max(0.0, 1.0 - shares.sum()))
         self._known = np.repeat(index.exact(j, codes)[:, [i]], _DRAWS, axis=1)

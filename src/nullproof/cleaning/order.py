@@ -56,7 +56,9 @@ def mostly_missing(index: CountIndex) -> Booleans:
 
 def column_costs(index: CountIndex, costs: Mapping[str, float] | None) -> Floats:
     """Return the cost of a cell of each feature; 1 for those that ``costs`` does not name."""
-    costs = costs or {}
+    costs = {} if costs is None else costs
+    if not isinstance(costs, Mapping):
+        raise NullproofError(f"costs is {costs!r}; give a cost by column name, {{'age': 2}}")
     for name, cost in costs.items():
         if name not in index.schema.position:
             raise NullproofError(
@@ -115,7 +117,7 @@ def _always_tied(model: Model, points: Points, found: Verdicts) -> Booleans:
 
 def _can_win(model: Model, points: Points, place: int) -> bool:
     """Decide whether some label wins alone in some world: at its best, its rivals at their worst."""
-    low, high = point_counts(model, points, place)
+    low, high = point_counts(model, points.codes[:, place])
     labels = range(model.m)
     return any(all(model.exceeds(i, high[i], k, low[k]) for k in labels if k != i) for i in labels)
 

@@ -7,7 +7,7 @@ show a `CleaningPlan`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -28,8 +28,7 @@ from nullproof.cleaning.order import (
 )
 from nullproof.counts.index import CountIndex
 from nullproof.data.edits import TrainingTable
-from nullproof.data.keys import Key
-from nullproof.data.points import OwnMissing, Points
+from nullproof.data.points import Key, OwnMissing, Points
 from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats
@@ -38,7 +37,7 @@ from nullproof.model.parameters import Alpha, Bias, Prior
 from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.odds.filling import refuse
 from nullproof.progress import Progress, within
-from nullproof.show import ROWS, shown_table
+from nullproof.results.pictures import ROWS, shown_table
 from nullproof.words import many, some
 
 USUAL_BIAS = Fraction(1, 20)
@@ -259,13 +258,22 @@ class CleaningPlan:
         return f"Hold: the same label as long as the missing cells resemble the known ones, within {limit}."
 
     @property
+    def nothing_to_do(self) -> str:
+        """Say why there are no steps."""
+        if self.n_done + len(self.stuck) == self.n_points:
+            return "No missing cell needs to be looked up."
+        if self.does_not_apply:
+            return "Only cells of columns that are missing nearly everywhere would help the others."
+        return "No missing cell to look up would help the others."
+
+    @property
     def certainty(self) -> str:
         """Say what certainty would take, where the plan has a weaker goal; empty where it has not."""
         n_missing = self.index.n_missing
         if self.model.is_unbiased or not self.n_for_certainty:
             return ""
         said = (
-            "To make every point certain, whatever the missing cells hold, may take "
+            "To make every point certain that can be, whatever the missing cells hold, may take "
             f"{self.n_for_certainty:,} of {many(n_missing, 'missing cell')}"
         )
         if self.n_for_certainty > _TOO_MANY * n_missing:
@@ -427,17 +435,19 @@ def plan_of(
     """Plan for points whose verdicts are known; options as for `cleaning_plan`."""
     index = model.index
     refuse(index, points, "cleaning_plan")
-    if budget is not None and not (isinstance(budget, Real) and budget >= 0):
-        raise NullproofError(f"budget is {budget!r}; give a number of cells that is 0 or more")
     each = column_costs(index, costs)
+    if budget is not None and not (isinstance(budget, Real) and budget >= each.min()):
+        raise NullproofError(
+            f"budget is {budget!r}; give a number of cells, at least {each.min():g}, or what they may cost"
+        )
     left = np.flatnonzero(~found.certain)
     contending = contenders(model, points.take(left), found.take(left))
     order = Order(model, points.take(left), contending, each)
     excluded = mostly_missing(index)
     wanted = order.matters.any(axis=0)
+    n_for_certainty = _n_for_certainty(model, points, order)
     order.matters[:, excluded] = False
-    parts = [*_affordable(_split(order), budget, each)]
-    expected = forecast(model, points, found.certain, parts, within(on_progress, 0.2, 1.0))
+    parts, expected = _best_parts(model, points, found, order, each, budget, on_progress)
     steps = tuple(
         Step(index.labels[part.label], index.features[part.feature], part.n_cells, after)
         for part, after in zip(parts, expected, strict=True)
@@ -448,7 +458,7 @@ def plan_of(
         found,
         steps,
         tuple(left[~contending.any(axis=1)].tolist()),
-        _n_for_certainty(model, points, order),
+        n_for_certainty,
         tuple(np.array(index.features)[excluded & wanted].tolist()),
     )
 
@@ -477,6 +487,39 @@ def _n_for_certainty(model: Model, points: Points, order: Order) -> int:
     return int(order.n_cells[cells_that_matter(order.n_cells, some_points, contending)].sum())
 
 
+def _best_parts(
+    model: Model,
+    points: Points,
+    found: Verdicts,
+    order: Order,
+    costs: Floats,
+    budget: float | None,
+    on_progress: Progress | None,
+) -> tuple[list[Part], list[float]]:
+    """Return the parts of the plan, and how many points are expected to be done after each.
+
+    Groups are scored as if they were filled whole. A budget that cannot buy the first of them may bring
+    more if it is spent on groups that it can buy, so both are tried.
+    """
+    parts = [*_split(order)]
+    tries = [[*_affordable(parts, budget, costs)]]
+    if budget is not None:
+        prices = order.n_cells * costs
+        whole = sorted(parts, key=lambda part: prices[part.label, part.feature] > float(budget))
+        tries += [[*_affordable(whole, budget, costs)]] if whole != parts else []
+    forecasts = [
+        forecast(
+            model,
+            points,
+            found.certain,
+            bought,
+            within(on_progress, 0.2 + 0.8 * k / len(tries), 0.2 + 0.8 * (k + 1) / len(tries)),
+        )
+        for k, bought in enumerate(tries)
+    ]
+    return max(zip(tries, forecasts, strict=True), key=lambda each: each[1][-1] if each[1] else 0)
+
+
 def _split(order: Order) -> Iterator[Part]:
     """Yield the groups in order, large ones in several parts."""
     total = int(order.n_cells[order.matters].sum())
@@ -489,7 +532,7 @@ def _split(order: Order) -> Iterator[Part]:
             yield Part(label, feature, size)
 
 
-def _affordable(parts: Iterator[Part], budget: float | None, costs: Floats) -> Iterator[Part]:
+def _affordable(parts: Iterable[Part], budget: float | None, costs: Floats) -> Iterator[Part]:
     """Yield the parts that a budget allows; of the first that is too dear, as many cells as it can."""
     left = math.inf if budget is None else float(budget)
     for part in parts:

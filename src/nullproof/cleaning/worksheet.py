@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
-import hashlib
 import importlib
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,15 +24,15 @@ from nullproof.cleaning.cleaner import Cleaner, code_of, fits, is_beyond
 from nullproof.cleaning.plan import Cell, CleaningPlan, plan_of
 from nullproof.counts.index import CountIndex
 from nullproof.data.edits import set_cells
-from nullproof.data.keys import key_at
-from nullproof.data.points import Points
-from nullproof.data.sources import FileOptions, Table, open_table
+from nullproof.data.points import Points, key_at
+from nullproof.data.sources import FileOptions, Reading, Table, open_table
 from nullproof.data.texts import plain_text
+from nullproof.data.types import as_number, text
 from nullproof.errors import NullproofError, missing_extra, notice
-from nullproof.files import shown_in_spreadsheets, taken_from_spreadsheets, write_whole
 from nullproof.model.model import Model
 from nullproof.model.verdicts import verdicts
 from nullproof.progress import Progress
+from nullproof.results.files import shown_in_spreadsheets, taken_from_spreadsheets, write_whole
 from nullproof.words import cut, many, some
 
 ENDINGS = (".csv", ".xlsx")
@@ -43,6 +42,9 @@ _UNKNOWN = "?"
 _SHOWN = 6
 _MOST_CANDIDATES, _BETWEEN = 8, " | "
 _WIDEST = 60
+_MOST_DIGITS = 19
+# A sheet of Excel has so many lines; the library that writes it drops further ones.
+_MOST_LINES = 1_048_576
 
 
 @dataclass(frozen=True)
@@ -204,9 +206,14 @@ def write_worksheet(
             "label": str(index.labels[label]),
             "candidates": _candidates(index, cell.column, label),
             "value": "",
-            "check": _check(cleaner, cell),
+            "check": cleaner.check(cell),
         }
         lines.append([shown_in_spreadsheets(line[name]) for name in head])
+    if path.suffix == ".xlsx" and len(lines) >= _MOST_LINES:
+        raise NullproofError(
+            f"{path.name} would have {len(lines):,} lines and an Excel sheet has {_MOST_LINES:,}; write a "
+            "CSV file, or give a budget"
+        )
     write = _write_excel if path.suffix == ".xlsx" else _write_csv
     write_whole(path, lambda part: write(part, [head, *lines]))
 
@@ -222,15 +229,9 @@ def _candidates(index: CountIndex, column: str, label: int) -> str:
     return f"{first}{_BETWEEN}… ({len(values):,} in all)"
 
 
-def _check(cleaner: Cleaner, cell: Cell) -> str:
-    """Return a digest of a cell and its table."""
-    digest = hashlib.sha256(f"{cleaner.fingerprint}:{cell.row}:{cell.column}".encode())
-    # A letter first, lest a spreadsheet program take 12345e67 for a number and round it.
-    return "c" + digest.hexdigest()[:8]
-
-
 def _write_csv(path: Path, lines: list[list[str]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
+    # The mark at the start tells Excel that it is UTF-8.
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
         csv.writer(file).writerows(lines)
 
 
@@ -272,18 +273,31 @@ def read_worksheet(path: Path, cleaner: Cleaner) -> dict[Cell, Answer]:
         is_value = j is not None and _UNKNOWN in schema.features[j].codes
         if not value or (value == _UNKNOWN and not is_value):
             continue
-        if not (line["row"].isascii() and line["row"].isdigit()):
-            raise NullproofError(f"{where}: the row is {line['row']!r}; give a whole number")
-        cell = Cell(int(line["row"]), line["column"])
-        if line["check"] != _check(cleaner, cell):
+        row = line["row"]
+        if not (row.isascii() and row.isdigit() and len(row) < _MOST_DIGITS):
+            raise NullproofError(f"{where}: the row is {cut(repr(row))}; give a whole number")
+        cell = Cell(int(row), line["column"])
+        if line["check"] != cleaner.check(cell):
             raise NullproofError(
                 f"{where} ({_named(cell)}) belongs to another table or was altered; feed back lines of "
                 "the worksheet that was made for this one"
             )
         if cell in answers:
             raise NullproofError(f"{where}: {_named(cell)} has two answers; leave one of them")
-        answers[cell] = Answer(plain_text(line["value"], formats.get(cell.column)), where)
+        answers[cell] = Answer(_plain(line["value"], formats.get(cell.column), where), where)
     return answers
+
+
+def _plain(written: str, form: str | None, where: str) -> str:
+    """Return an answer made plain by the format of its column; reject one that may mean two numbers."""
+    plain = plain_text(written, form)
+    number, other = as_number(written), as_number(plain)
+    if number is not None and other is not None and number != other:
+        raise NullproofError(
+            f"{where}: {written.strip()!r} may mean {text(number)} or {text(other)} (the column is written "
+            f"with a {form}); write it without a mark for thousands"
+        )
+    return plain
 
 
 def read_lines(path: Path) -> list[tuple[int, Line]]:
@@ -296,7 +310,7 @@ def read_lines(path: Path) -> list[tuple[int, Line]]:
 
 
 def _read_excel(path: Path) -> list[tuple[int, Line]]:
-    frame = open_table(path, as_text=NEEDED).source
+    frame = open_table(path, Reading(as_text=NEEDED)).source
     _refuse_lacking(path, frame.columns)
     columns = [frame[name].to_list() for name in NEEDED]
     rows = zip(*columns, strict=True)
@@ -344,6 +358,11 @@ def _refuse_lacking(path: Path, names: Sequence[str]) -> None:
     if lacking:
         raise NullproofError(
             f"{path} has no column {lacking[0]!r}; feed back the worksheet with its header line"
+        )
+    twice = [name for name in NEEDED if list(names).count(name) > 1]
+    if twice:
+        raise NullproofError(
+            f"{path} has the column {twice[0]!r} twice; leave one of them, with the answers in it"
         )
 
 

@@ -1,139 +1,81 @@
-"""The commands that ask about a table: arguments in, results out; the work is done elsewhere."""
+"""The commands: a request in, an answer out; the work is done by the library."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+import shlex
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from nullproof.cli.options import Request
-from nullproof.cli.registry import command
-from nullproof.cli.shown import TABLES, ShowAll
-from nullproof.cli.streams import console, echo, working
-from nullproof.cli.written import BiasOption, plain_bias, written_bias
+from nullproof.cli.options import (
+    COUNTING,
+    MODELS,
+    OPTIONS,
+    SHARED,
+    TABLES,
+    plain_bias,
+    written_bias,
+)
+from nullproof.cli.request import Request
+from nullproof.cli.streams import SCREEN, echo, tell, working
 from nullproof.errors import NullproofError
+from nullproof.words import many
 
 if TYPE_CHECKING:
-    from nullproof.attacks.attack import Attack
+    import numpy as np
+    from numpy.typing import NDArray
 
-Check = Annotated[
-    bool,
-    typer.Option(
-        "--check", help="Exit 1 if a point is not certain or, with --bias, does not hold."
-    ),
-]
-Threat = Annotated[
-    str,
-    typer.Option(
-        "--threat", metavar="WHAT", help="'cells' that are blanked or wrong, or added 'rows'."
-    ),
-]
-SkipUnbreakable = Annotated[
-    bool, typer.Option("--skip-unbreakable", help="Leave out points that no attack can break.")
-]
-OnlyColumns = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--only-columns", metavar="COL", help="Blank cells of this column alone; repeatable."
-    ),
-]
-_BIAS = (
-    "is about accident, which certify, clean and report ask about, and not about {}; leave it out"
-)
+    from nullproof.counts.index import CountIndex
 
 
-@command()
-def certify(
-    request: Request,
-    bias: BiasOption = None,
-    check: Check = False,
-    explain: Annotated[
-        str | None,
-        typer.Option(
-            "--explain",
-            metavar="POINT",
-            help="Show which cells of one point (by --key or position) speak for its label.",
-        ),
-    ] = None,
-    rival: Annotated[
-        str | None,
-        typer.Option(
-            "--rival", metavar="LABEL", help="Explain against this label, not the strongest rival."
-        ),
-    ] = None,
-    show_all: ShowAll = False,
-) -> None:
-    """Tell for each point whether every world predicts the same label, or up to which bias.
+def certify(request: Request) -> None:
+    """Say for each point whether every world predicts the same label, or up to which bias.
 
     [bold]Example:[/] nullproof certify train.csv test.csv --label churn --missing unknown
     """
-    from nullproof.cli.certificates import show_certificates
-    from nullproof.cli.following import after_certify, shown_of
-    from nullproof.cli.outputs import failing
+    from nullproof.cli.show import show_certificates, show_explanation
+    from nullproof.data.points import place_of
     from nullproof.model.certify import certify as decide
 
-    asked_bias = written_bias(bias)
-    if rival is not None and explain is None:
-        raise NullproofError("--rival is given without --explain; add --explain POINT")
-    if show_all and explain is not None:
-        raise NullproofError("--all lists points, and --explain shows one; leave one of them out")
+    bias, explained = written_bias(request.bias), request.explain
     into_table = request.output is not None and request.output.suffix in TABLES
-    if into_table and explain is None and not request.as_json:
-        from nullproof.cli.blocks import certify_in_blocks
+    if into_table and explained is None and not request.json:
+        from nullproof.cli.tables import certify_in_blocks
 
-        certify_in_blocks(request, bias, check=check)
+        certify_in_blocks(request, bias)
         return
     with working("reading and counting"):
         index, points = request.load()
     with working("certifying"):
-        named = request.naming(points)
-        result = decide(index, points, bias=asked_bias, **request.model(index), **named)
-    if explain is not None:
-        from nullproof.cli.explanations import show_explanation
-        from nullproof.data.keys import place_of
-
-        place = place_of(explain, result.points.names, len(result), "--explain")
-        one = result[place].explain(rival=rival)
-        with failing(check and not one.certain):
-            request.answer(one, lambda console: show_explanation(console, one))
+        result = decide(index, points, bias=bias, **request.model(), **request.naming())
+    if explained is not None:
+        place = place_of(explained, result.points.names, len(result), "--explain")
+        why = result[place].explain(rival=request.rival)
+        request.answer(why, show_explanation, share=float(why.certain))
         return
     with working("certifying") as say:
         result.work_out(say)
-        labels = request.truth(index, points)
+        labels = request.truth()
         result = result if labels is None else result.with_truth(labels)
-    following = after_certify(request, index, bias, all_certain=bool(result.certain.all()))
-    shown = shown_of(request, show_all, following)
-    with failing(check and not result.certain.all()):
-        request.answer(
-            result,
-            lambda console: show_certificates(console, result, shown),
-            shown.then,
-            n_missing=index.n_missing,
-            own_missing=request.own_missing,
-            bias=plain_bias(asked_bias),
-            **request.whose,
-        )
+    request.answer(
+        result,
+        show_certificates,
+        after_certify(request, index, bool(result.certain.all())),
+        share=_share(result.certain),
+        n_missing=index.n_missing,
+        own_missing=request.own_missing,
+        bias=plain_bias(bias),
+    )
 
 
-@command(without={"--bias": _BIAS.format("an enemy")})
-def radius(
-    request: Request,
-    only_columns: OnlyColumns = None,
-    check: Check = False,
-    min_radius: Annotated[
-        int | None,
-        typer.Option(
-            "--min-radius", metavar="N", help="With --check: exit 1 if a radius is below N."
-        ),
-    ] = None,
-    threat: Threat = "cells",
-    curve: Annotated[
-        bool,
-        typer.Option("--curve", help="How many predictions are right and stay so, by attack."),
-    ] = False,
-    show_all: ShowAll = False,
-) -> None:
+def after_certify(request: Request, index: CountIndex, all_certain: bool) -> tuple[str, str]:
+    """Say what is next: what to clean, or the radius where all are certain."""
+    if all_certain or not index.n_missing:
+        return _then_radius(request)
+    return _then_clean(request, bias=request.bias)
+
+
+def radius(request: Request) -> None:
     """Count how many training cells must be blanked, or wrong, before a prediction is no longer certain.
 
     One number answers both; --threat rows counts the rows that must be added instead.
@@ -141,59 +83,69 @@ def radius(
     [bold]Example:[/] nullproof radius train.csv test.csv --label churn -o radii.csv
     """
     from nullproof.attacks.radius import radius as radius_of
-    from nullproof.cli.following import after_radius, shown_of
-    from nullproof.cli.outputs import failing
-    from nullproof.cli.terminal import show_radii
+    from nullproof.cli.show import show_radii
 
-    if min_radius is not None and not check:
-        raise NullproofError("--min-radius says when --check fails; give --check too")
     with working("reading and counting"):
         index, points = request.load()
-    asked: dict[str, Any] = {"threat": threat, "only": _only(only_columns)}
-    asked |= request.model(index)
-    if curve:
-        from nullproof.cli.curves import answer_curve
-
-        answer_curve(request, index, points, asked, show_all=show_all)
+    asked = {"threat": request.threat, "only": _only(request), **request.model()}
+    if request.curve:
+        _answer_curve(request, index, points, asked)
         return
-    with working(f"finding the fewest {threat} for each point") as say:
-        result = radius_of(index, points, on_progress=say, **asked, **request.naming(points))
-    with failing(check and bool((result.radius < (min_radius or 1)).any())):
-        shown = shown_of(request, show_all, after_radius(request, result))
-        request.answer(
-            result,
-            lambda console: show_radii(console, index, result, shown),
-            shown.then,
-            **request.whose,
+    points, naming, place = request.chosen()
+    with working(f"finding the fewest {request.threat} for each point") as say:
+        result = radius_of(index, points, on_progress=say, **asked, **naming)
+    # What is not worked out is NaN: not shown to fail.
+    passed = ~(result.radius < (request.min_radius or 1))
+    request.answer(
+        result,
+        show_radii,
+        _after_radius(request, result),
+        share=_share(passed),
+        place=place,
+    )
+
+
+def _answer_curve(request: Request, index: CountIndex, points: Any, asked: dict[str, Any]) -> None:
+    from nullproof.attacks.accuracy import certified_accuracy_curve
+    from nullproof.cli.show import show_accuracy_curve
+
+    labels = request.truth()
+    if labels is None:
+        raise NullproofError(
+            f"--curve needs true labels, but no point has one in a column {index.schema.label_name!r}; add "
+            "it to TEST, or leave --curve out"
         )
+    with working(f"finding the fewest {asked['threat']} for each point"):
+        result = certified_accuracy_curve(index, points, labels, **asked)
+    line = request.again("radius", threat=request.threat, only_columns=request.only_columns)
+    following = "which points are the first to lose their certainty, and to which label", line
+    request.answer(result, show_accuracy_curve, following)
 
 
-@command(
-    without={"--bias": _BIAS.format("an enemy")},
-    needs={"test": "no points to attack were named; give TEST after TRAIN"},
-    helps={
-        "train": "Training table (CSV, TSV, Excel, ARFF, Parquet, Arrow, or -).",
-        "test": "Points to attack.",
-        "memory_limit": "Count TRAIN by DuckDB within, e.g., 1GB; with --key.",
-        "output": "Write TRAIN with the attacked cells blank: .csv or .parquet.",
-    },
-    endings=TABLES,
-)
-def poison(
-    request: Request,
-    only_columns: OnlyColumns = None,
-    skip_unbreakable: SkipUnbreakable = False,
-    time_limit: Annotated[
-        float | None,
-        typer.Option("--time-limit", metavar="SECONDS", help="How long to look for less; else 10."),
-    ] = None,
-    steps: Annotated[
-        int | None, typer.Option("--steps", metavar="N", help="Rounds instead of a time limit.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the search.")] = 0,
-    threat: Threat = "cells",
-    show_all: ShowAll = False,
-) -> None:
+def _after_radius(request: Request, result: Any) -> tuple[str, str]:
+    """Say what is next: which cells an enemy would blank; what to clean where nothing is to be broken."""
+    import numpy as np
+
+    if not result.radius.any() and result.model.index.n_missing:
+        return _then_clean(request)
+    finite = np.isfinite(result.radius)
+    if request.test is None or not request.has_rows or not (finite & (result.radius > 0)).any():
+        return _then_report(request)
+    what = (
+        "which rows an enemy would add so that none is certain"
+        if request.threat == "rows"
+        else "which training cells an enemy would blank so that none is certain"
+    )
+    return what, request.again(
+        "poison",
+        skip_unbreakable=not bool(finite.all()),
+        only_columns=request.only_columns,
+        threat=request.threat,
+        point=request.point,
+    )
+
+
+def poison(request: Request) -> None:
     """Choose training cells to blank so that no point of TEST is certain; -o writes that table.
 
     --threat rows chooses rows to add instead, and -o writes the longer table.
@@ -201,146 +153,326 @@ def poison(
     [bold]Example:[/] nullproof poison train.csv test.csv --label churn -o poisoned.csv
     """
     from nullproof.attacks.poison import poison as attack_on
-    from nullproof.cli.following import after_poison, shown_of
-    from nullproof.cli.outputs import write_poisoned
-    from nullproof.cli.terminal import show_attack
+    from nullproof.cli.show import show_attack
+    from nullproof.cli.tables import write_attacked
     from nullproof.counts.storage import refuse_companion
-    from nullproof.files import to_json
+    from nullproof.results.files import to_json
 
-    if steps is not None and time_limit is not None:
-        raise NullproofError(
-            "--steps and --time-limit are both given, and each says how long to look; leave one out"
-        )
+    by_rows = request.threat == "rows"
+    by_key = request.key is not None and request.is_lazy
     if request.output is not None:
         refuse_companion(request.output)
-    if threat != "cells":
-        from nullproof.cli.row_attacks import answer_by_rows, refuse_given
-
-        refuse_given(
-            threat,
-            {
-                "--time-limit": time_limit,
-                "--steps": steps,
-                "--seed": seed,
-                "--only-columns": only_columns,
-            },
-        )
-        answer_by_rows(request, threat, skip_unbreakable=skip_unbreakable, show_all=show_all)
-        return
     with working("reading and counting"):
         index, points = request.load()
-        if not request.by_key or request.output is not None:
-            # Asked for now, so that a table without rows is refused before the long work.
+        if request.output is not None or not (by_rows or by_key):
+            # Asked for now, so that a table without rows is rejected before the long work.
             _ = request.table
+    points, naming, _ = request.chosen()
     with working("looking for an attack") as say:
-        attack = attack_on(
+        attack: Any = attack_on(
             index,
             points,
-            only=_only(only_columns),
-            time_limit=10.0 if time_limit is None else time_limit,
-            steps=steps,
-            seed=seed,
-            skip_unbreakable=skip_unbreakable,
+            threat=request.threat,
+            only=_only(request),
+            skip_unbreakable=request.skip_unbreakable,
+            time_limit=request.time_limit,
+            steps=request.steps,
+            seed=request.seed,
             on_progress=say,
-            **request.model(index),
-            **request.naming(points),
+            **request.model(),
+            **naming,
         )
     if request.output is not None:
-        write_poisoned(attack, request, request.output)
-    if request.as_json:
-        echo(to_json(_attacked(request, attack)))
+        write_attacked(attack, request)
+    if request.json:
+        echo(to_json(attack.document() if by_rows else _with_cells(request, attack, by_key)))
     elif request.output is None:
-        own = {
-            "--skip-unbreakable": skip_unbreakable,
-            "--time-limit": time_limit,
-            "--steps": steps,
-            "--seed": seed or None,
-        }
-        following = after_poison(request, attack, own)
-        show_attack(console(), attack, shown_of(request, show_all, following))
+        request.show(show_attack, attack, _after_poison(request, attack, by_rows))
 
 
-@command(
-    without={
-        "--bias": _BIAS.format("chance"),
-        "--own-missing": "is not for odds, which come from the cells that a point knows; leave it out, or "
-        "ask certify",
-    }
-)
-def odds(
-    request: Request,
-    cells: Annotated[
-        str,
-        typer.Option(
-            "--cells",
-            metavar="HOW",
-            help="Chance fills missing cells as 'observed' in their label and column, or 'uniform'.",
-        ),
-    ] = "observed",
-    gap: Annotated[
-        float, typer.Option("--gap", metavar="G", help="How far apart the bounds may be.")
-    ] = 0.01,
-    point: Annotated[
-        str | None,
-        typer.Option("--point", metavar="POINT", help="One point alone (by --key or position)."),
-    ] = None,
-    show_all: ShowAll = False,
-) -> None:
-    """Tell in which share of the worlds a prediction is the same if chance fills the missing cells.
+def _with_cells(request: Request, attack: Any, by_key: bool) -> dict[str, Any]:
+    """Return the JSON form of an attack, with its cells by row, or by key where TRAIN is not in memory."""
+    from nullproof.data.edits import TrainingTable
+
+    if by_key:
+        limit = request.memory_limit or "1GB"
+        cells = attack.locate(request.train, key=request.key, memory_limit=limit)
+        return dict(attack.document(cells, "key"))
+    names = TrainingTable.open(attack.index.schema, request.table).names(request.key)
+    return dict(attack.document(attack.cells(request.table), rows=names))
+
+
+def _after_poison(request: Request, attack: Any, by_rows: bool) -> tuple[str, str]:
+    """Say what is next: the altered table; what to clean or the whole story where there is no attack."""
+    found = attack.added if by_rows else attack.blanks
+    if not found and attack.index.n_missing and not by_rows:
+        return _then_clean(request)
+    if not found or not request.has_rows:
+        return _then_report(request)
+    names = ("threat", "only_columns", "skip_unbreakable", "time_limit", "steps", "seed", "point")
+    more = {name: getattr(request, name) for name in names}
+    if by_rows:
+        return "the table with these rows", request.again("poison", output="longer.csv", **more)
+    line = request.again("poison", output="poisoned.csv", **more)
+    return "the table with these cells blank", line
+
+
+def odds(request: Request) -> None:
+    """Say in which share of the worlds a prediction is the same if chance fills the missing cells.
 
     [bold]Example:[/] nullproof odds train.csv test.csv --label churn --point 3
     """
-    import numpy as np
-
-    from nullproof.cli.following import after_odds, shown_of
-    from nullproof.cli.terminal import show_odds
-    from nullproof.data.keys import place_of
-    from nullproof.data.points import encode_points
+    from nullproof.cli.show import show_odds
     from nullproof.odds.odds import label_odds
 
-    if show_all and point is not None:
-        raise NullproofError("--all lists points, and --point shows one; leave one of them out")
     with working("reading and counting"):
         index, points = request.load()
-    naming, place = request.naming(points), None
-    if point is not None:
-        encoded = encode_points(index.schema, points, **naming)
-        place = place_of(point, encoded.names, len(encoded), "--point")
-        naming = {}
-    asked: Any = points if place is None else encoded.take(np.array([place]))
+    points, naming, place = request.chosen()
     with working("weighing the worlds") as say:
         result = label_odds(
             index,
-            asked,
-            cells=cells,  # type: ignore[arg-type]
-            gap=gap,
+            points,
+            cells=request.cells,
             on_progress=say,
-            **request.model(index),
+            **request.model(),
             **naming,
         )
-    result = result if place is None else replace(result, first=place)
-    shown = shown_of(request, show_all, after_odds(request, result))
-    request.answer(
-        result,
-        lambda console: show_odds(console, index, result, shown),
-        shown.then,
-        **request.whose,
+    done = result.sure.all() or not index.n_missing
+    following = _then_report(request) if done else _then_clean(request)
+    request.answer(result, show_odds, following, place=place)
+
+
+def clean(request: Request) -> None:
+    """List the missing cells of TRAIN to look up first; -o FILE.csv writes them as a worksheet to fill in.
+
+    Points are done when they hold up to a bias of 0.05; --bias 1 asks for certainty.
+
+    [bold]Example:[/] nullproof clean train.csv test.csv --label churn -o worksheet.csv
+    """
+    from nullproof.cleaning.plan import USUAL_BIAS
+    from nullproof.cleaning.worksheet import ENDINGS, Work, lines_of
+    from nullproof.cli.show import show_plan
+    from nullproof.cli.tables import write_repaired
+    from nullproof.counts.storage import refuse_companion
+    from nullproof.model.model import Model
+    from nullproof.results.files import to_json, write_result
+
+    answers = [Path(name) for name in request.answers or ()]
+    if request.repaired is not None:
+        refuse_companion(request.repaired)
+    bias = written_bias(request.bias, USUAL_BIAS)
+    with working("reading and counting"):
+        index, points = request.load()
+    options = {"bias": bias, **request.model()}
+    own_missing = options.pop("own_missing")
+    with working("planning") as say:
+        judged = Model(index, options["alpha"], options["prior"], bias)
+        work = Work(
+            index,
+            judged.points(points, own_missing, **request.naming()),
+            lambda: request.table,
+            options,
+            key=request.key,
+            same_rows=request.test is None,
+            lines=lambda: lines_of(Path(request.train), request.table, request.file),
+        )
+        brought = work.take(answers)
+        plan = work.plan(request.budget, say)
+    if request.repaired is not None:
+        write_repaired(request, work)
+    document = {**plan.document(brought), **request.of_train}
+    more = {name: getattr(request, name) for name in ("budget", "bias", "answers")}
+    if request.output is not None and request.output.suffix in ENDINGS:
+        n_cells = work.write_worksheet(request.output, plan)
+        how = ", in the column 'value'" if n_cells else ": no missing cell would help another point"
+        tell(f"wrote {request.output}: {many(n_cells, 'cell')} to fill in{how}")
+        if n_cells:
+            taken = {**more, "answers": [*map(str, answers), str(request.output)]}
+            request.tell_next(request.again("clean", **taken))
+    elif request.output is not None:
+        write_result(request.output, plan.columns(), document)
+        tell(f"wrote {request.output}: the plan, {many(len(plan.steps), 'step')}")
+    if request.json:
+        echo(to_json(document))
+    elif request.output is None:
+        following = _after_clean(request, plan, more)
+        request.show(partial(show_plan, brought=brought), plan, following)
+
+
+def _after_clean(request: Request, plan: Any, more: dict[str, Any]) -> tuple[str, str]:
+    """Say what is next: the worksheet of a plan; other questions where it is empty."""
+    if not plan.steps or not request.has_rows:
+        return _then_radius(request) if plan.done.all() else _then_report(request)
+    taken = {*(more["answers"] or ())}
+    names = ("worksheet.csv", *(f"worksheet{number}.csv" for number in range(2, len(taken) + 2)))
+    more = {**more, "output": next(name for name in names if name not in taken)}
+    which = "these cells"
+    first = min(100 if plan.stop is None else plan.stop.n_cells, 1000)
+    if first < plan.n_cells and more["budget"] is None:
+        more["budget"] = first
+        which = f"the first {first:,} cells" if first > 1 else "the first cell"
+    return f"a worksheet with {which} to fill in", request.again("clean", **more)
+
+
+def report(request: Request) -> None:
+    """Write a report to send round: how certain, why not more, how fragile; -o FILE.html, .md, .json.
+
+    [bold]Example:[/] nullproof report train.csv test.csv --label churn -o report.html
+    """
+    from nullproof.reporting.comparison import read
+    from nullproof.reporting.document import LIMIT
+    from nullproof.reporting.reports import format_of
+    from nullproof.reporting.reports import report as make
+
+    form = "json" if request.json else "md"
+    form = form if request.output is None else format_of(request.output)
+    if request.compare is not None:
+        # A mistake there is named before the work, not after it.
+        read(request.compare)
+    bias = written_bias(request.bias)
+    with working("reading and counting"):
+        index, points = request.load()
+        labels = request.truth()
+    with working("writing the report") as say:
+        made = make(
+            index,
+            points,
+            on_progress=say,
+            bias=bias,
+            truth=labels,
+            asked=_asked(request),
+            limit=LIMIT if request.limit is None else request.limit,
+            also=request.also or (),
+            **request.model(),
+            **request.naming(),
+        )
+        if request.compare is not None:
+            made = made.compared(request.compare)
+        if request.output is not None:
+            made.save(request.output)
+            what = {
+                "html": "open it in a browser, or send it round; it needs nothing else",
+                "md": "Markdown, to read or to paste",
+                "json": "its keys are in docs/report.md",
+            }
+            tell(f"wrote {request.output}: {what[form]}")
+    if request.output is None:
+        echo(made.written(form).rstrip("\n"))
+    elif request.json:
+        echo(made.json())
+
+
+def _asked(request: Request) -> Any:
+    """Return where a report comes from; no command where a table came on standard input."""
+    from nullproof.reporting.document import Asked
+
+    values = {key: getattr(request, key) for key in SHARED}
+    given = {key: value for key, value in values.items() if value != OPTIONS[key].default}
+    names = ("bias", "compare", "limit", "also", "output")
+    sheet = "worksheet.csv" if request.has_rows else None
+    commands = {
+        "report": request.again("report", **{name: getattr(request, name) for name in names}),
+        "clean": request.again("clean", bias=request.bias, output=sheet),
+        "radius": request.again("radius"),
+    }
+    return Asked(
+        _name(request.train),
+        None if request.test is None else _name(request.test),
+        given,
+        [*SCREEN.notices],
+        {} if request.is_gone else commands,
     )
 
 
-def _only(columns: list[str] | None) -> dict[str, list[str]] | None:
-    """Which cells an attack can reach, as the library has it."""
-    return {"columns": columns} if columns else None
+def index(request: Request) -> None:
+    """Count TRAIN and save the counts; the file can be TRAIN of every other command.
+
+    [bold]Example:[/] nullproof index train.parquet --label churn -o churn.index
+    """
+    if request.output is None:
+        raise NullproofError("no file was named for the index; add -o FILE")
+    if request.is_index:
+        raise NullproofError(f"{request.train} is a saved index already; give the table to count")
+    with working("reading and counting"):
+        counted = request.count()
+    counted.save(request.output)
+    tell(f"wrote {request.output}: {repr(counted).partition(': ')[2]}")
+    tell(f"next: nullproof certify {shlex.quote(str(request.output))} TEST.csv")
 
 
-def _attacked(request: Request, attack: Attack) -> dict[str, Any]:
-    """The JSON form of an attack, with its cells by row, or by key where TRAIN is not read into memory."""
-    from nullproof.data.edits import TrainingTable
+def audit(request: Request) -> None:
+    """Fit a model on many completions of TRAIN and list the predictions that were seen to change.
 
-    if request.by_key:
-        limit = request.memory_limit or "1GB"
-        cells = attack.locate(request.train, key=request.key, memory_limit=limit)
-        return attack.document(cells, "key")
-    table = request.table
-    names = TrainingTable.open(attack.index.schema, table).names(request.key)
-    return attack.document(attack.cells(table), rows=names)
+    What changes is proven by two completed tables; that the rest stays the same is not proven.
+
+    [bold]Example:[/] nullproof audit train.csv test.csv --label churn --model random-forest
+    """
+    from nullproof.auditing import audit as fit_on_worlds
+    from nullproof.cli.show import show_audit
+    from nullproof.cli.tables import pipeline, plain_frames
+    from nullproof.data.points import row_names
+
+    if request.model_name not in MODELS:
+        raise NullproofError(f"--model is {request.model_name!r}; give one of {', '.join(MODELS)}")
+    with working("reading and counting"):
+        counted, points = request.load()
+        label = counted.schema.label_name
+        train, test = plain_frames(counted, request.table, points)
+        key = request.naming()["key"]
+        named = None if key is None else row_names(key, points.frame, None, len(test)).values
+    with working("fitting on completed tables") as say:
+        result = fit_on_worlds(
+            pipeline(request.model_name, train.drop(label)),
+            train,
+            test,
+            label=label,
+            n_worlds=request.worlds,
+            bias=written_bias(request.bias),
+            missing_is_value=request.missing_is_value or (),
+            key=named,
+            seed=request.seed,
+            on_progress=say,
+        )
+    line = request.again("certify", bias=request.bias)
+    request.answer(
+        result,
+        show_audit,
+        ("which predictions Naive Bayes can prove", line),
+        share=_share(~result.changed),
+        model=request.model_name,
+    )
+
+
+# What several commands share ----------------------------------------------------------------------------
+
+
+def _then_clean(request: Request, **more: Any) -> tuple[str, str]:
+    return "which missing cells to look up first", request.again("clean", **more)
+
+
+def _then_radius(request: Request) -> tuple[str, str]:
+    return "after how few cells each prediction is no longer certain", request.again("radius")
+
+
+def _then_report(request: Request) -> tuple[str, str]:
+    line = request.again("report", output="report.html")
+    return "all of this as a page to send round", line
+
+
+def altered(request: Request, path: Path, companion: Path, **more: Any) -> str:
+    """Write the command that certifies with a table that was written here: UTF-8 with a header."""
+    settled = dict.fromkeys((*COUNTING, "label", "encoding", "no_header", "sheet", "skip_rows"))
+    return request.again("certify", **settled, train=path, like=companion, **more)
+
+
+def _name(file: str) -> str:
+    return "standard input" if file == "-" else Path(file).name
+
+
+def _only(request: Request) -> dict[str, list[str]] | None:
+    """Return which cells an attack can reach, as the library has it."""
+    return {"columns": request.only_columns} if request.only_columns else None
+
+
+def _share(passed: NDArray[np.bool_]) -> float:
+    return float(passed.mean()) if len(passed) else 1.0

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
-import warnings
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 # What moves the cursor, clears the screen or turns text round: C0 but for tabs and line ends, C1, bidi.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# How Python is told beside a flag: ``keep=("id",) or --keep "id"``, ``keep or --keep``.
+_KEYWORD = re.compile(r"""\w+=(?:\([^()]*\)|"\w*") or (?=--)|\b(\w+) or (?=--)""")
 # Before this, nobody wonders how long it will take, and a guess would be wild.
 _SECONDS = 2.0
 
@@ -31,6 +34,15 @@ _SECONDS = 2.0
 def harmless(text: str) -> str:
     """Return a text from the data without characters that a terminal would obey."""
     return _CONTROL.sub("\ufffd", text)
+
+
+def in_flags(text: str) -> str:
+    """Return a notice with options as flags alone.
+
+    >>> in_flags('to keep it: keep=("id",) or --keep "id"; to cut: binning="uniform" or --binning uniform')
+    'to keep it: --keep "id"; to cut: --binning uniform'
+    """
+    return _KEYWORD.sub("", text)
 
 
 def echo(line: str) -> None:
@@ -42,34 +54,14 @@ def echo(line: str) -> None:
         raise BrokenPipeError from None
 
 
-class Said(NullproofWarning):
-    """What a command did beside its answer; a notice that -q silences, without the word note."""
-
-
 def tell(line: str) -> None:
     """Say on standard error what was done, unless -q was given."""
-    warnings.warn(line, Said, stacklevel=2)
-
-
-@contextmanager
-def noting() -> Iterator[list[str]]:
-    """Keep the notices of what is done here in a list, and tell them afterwards as always."""
-    told: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", NullproofWarning)
-        yield told
-    for notice in caught:
-        told.append(str(notice.message))
-        warnings.warn_explicit(
-            notice.message,
-            notice.category,
-            notice.filename,
-            notice.lineno,
-        )
+    if not SCREEN.quiet:
+        SCREEN.print(line)
 
 
 def console() -> Console:
-    """Where results are shown."""
+    """Return where results are shown."""
     from rich.console import Console
     from rich.segment import Segment
 
@@ -92,16 +84,44 @@ class Screen:
     """Standard error as a person sees it: notices, and in its last line what is going on."""
 
     def __init__(self) -> None:
-        self.quiet = False
+        self.start(quiet=False)
+
+    def start(self, *, quiet: bool) -> None:
+        """Begin a command: no notice was given yet."""
+        self.quiet = quiet
+        self.notices: list[str] = []
         self._status: Status | None = None
 
-    def notice(self, line: str) -> None:
-        """Print a notice, above the line that tells of progress if there is one."""
-        line = harmless(line)
+    def show_notice(
+        self, message: Warning | str, category: type[Warning], *_: Any, **__: Any
+    ) -> None:
+        """Keep a warning of ours and, unless -q was given, print it once, broken between words."""
+        line = in_flags(str(message))
+        if not issubclass(category, NullproofWarning) or line in self.notices:
+            return
+        self.notices.append(line)
+        if self.quiet:
+            return
+        line = f"note: {line}"
+        if sys.stderr.isatty():
+            width = max(shutil.get_terminal_size().columns - 1, 20)
+            line = textwrap.fill(
+                line,
+                width,
+                subsequent_indent="  ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        self.print(line)
+
+    def print(self, line: str) -> None:
+        """Print a line, above the line of progress if there is one."""
         if self._status is None:
-            typer.echo(line, err=True)
+            typer.echo(harmless(line), err=True)
         else:
-            self._status.console.print(line, markup=False, highlight=False, soft_wrap=True)
+            self._status.console.print(
+                harmless(line), markup=False, highlight=False, soft_wrap=True
+            )
 
     @contextmanager
     def working(self, what: str) -> Iterator[Progress]:
@@ -113,23 +133,20 @@ class Screen:
         from rich.markup import escape
 
         begin = monotonic()
+
+        def say(now: str, share: float) -> None:
+            seconds, left = monotonic() - begin, ""
+            if seconds >= _SECONDS and 0 < share < 1:
+                left = f", {duration(seconds * (1 - share) / share)} left"
+            status.update(escape(f"{now} … {100 * share:.0f} %{left}"))
+
         with Console(stderr=True).status(f"{escape(what)} …") as status:
             self._status = status
             try:
-                yield lambda now, share: status.update(
-                    escape(told(now, share, monotonic() - begin))
-                )
+                yield say
             finally:
                 self._status = None
 
 
-def told(what: str, share: float, seconds: float) -> str:
-    """What is done, how much of it, and how long the rest will take if it goes on like this."""
-    left = ""
-    if seconds >= _SECONDS and 0 < share < 1:
-        left = f", {duration(seconds * (1 - share) / share)} left"
-    return f"{what} … {100 * share:.0f} %{left}"
-
-
 SCREEN = Screen()
-working, notice = SCREEN.working, SCREEN.notice
+working = SCREEN.working

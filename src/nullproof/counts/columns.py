@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from nullproof.counts.count import IndexFields
-from nullproof.data.missing import MISSING_VALUE
 from nullproof.data.schema import ONE, ColumnRecord, Use
 from nullproof.data.sources import native_frame, no_such_column
-from nullproof.show import ROWS, shown_table
+from nullproof.results.pictures import ROWS, shown_table
 from nullproof.words import PLAIN, many, per_cent, some
 
 
@@ -147,8 +144,7 @@ def columns_of(index: IndexFields) -> Columns:
             return ColumnLine(record.name, record.use, record.why, record.kind, share)
         feature, n_missing = schema.features[j], n_open[j]
         if feature.missing_is_value:
-            code = np.array([feature.codes[MISSING_VALUE]])
-            n_missing += int(index.known[j].rows(code).sum())
+            n_missing += int(index.known[j][feature.missing_code].sum())
         return ColumnLine(
             name=feature.name,
             use="feature",

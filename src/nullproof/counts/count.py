@@ -18,18 +18,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.cores import on_both_cores
 from nullproof.counts.weights import with_learned_weights
 from nullproof.data.binning import Rows, tally
 from nullproof.data.labels import known_label_codes, label_codes
 from nullproof.data.missing import Missing
-from nullproof.data.notices import Findings, names_rows, notify, records, refuse_nothing
+from nullproof.data.notices import Findings, names_rows, notify, refuse_nothing
 from nullproof.data.options import TableOptions
-from nullproof.data.schema import Encoded, Feature, Schema, encode, fit_feature
+from nullproof.data.schema import (
+    IGNORED,
+    NAMES_ROWS,
+    NO_VALUE,
+    ColumnRecord,
+    Encoded,
+    Feature,
+    Schema,
+    encode,
+    fit_feature,
+)
 from nullproof.data.sources import Table, check_limits
 from nullproof.data.texts import Formats
-from nullproof.data.types import Column
+from nullproof.data.types import Column, Kind
 from nullproof.errors import NullproofError
+from nullproof.progress import on_both_cores
 from nullproof.words import cut, many, some
 
 Counts = NDArray[np.int64]
@@ -41,43 +51,6 @@ _MOST_COUNTS = 50_000_000
 _MOST_VALUES = 100_000_000
 # Two columns of tables with so many cells are read at a time.
 _MANY_CELLS = 1_000_000
-
-
-@dataclass(frozen=True, eq=False)
-class DenseCounts:
-    """Counts of a column, values × labels."""
-
-    dense: Counts
-
-    def rows(self, codes: NDArray[np.integer]) -> Counts:
-        """Return the counts of some values; zeros for one outside the domain."""
-        inside = (codes < len(self.dense))[:, None]
-        return np.where(inside, self.dense.take(codes, axis=0, mode="clip"), 0)
-
-    def at(self, values: NDArray[np.integer], labels: NDArray[np.integer]) -> Counts:
-        """Return the counts of some pairs of value and label."""
-        counts: Counts = self.dense[values, labels]
-        return counts
-
-    def cells(self) -> tuple[Counts, Counts, Counts]:
-        """Return value, label and count of every pair that occurs, by value and then label."""
-        values, labels = np.nonzero(self.dense)
-        return values, labels, self.dense[values, labels]
-
-    def label_sums(self, alpha: float) -> NDArray[np.float64]:
-        """Sum the counts of each label with ``alpha`` added to each, in CategoricalNB's order."""
-        sums: NDArray[np.float64] = np.ascontiguousarray(self.dense.T + alpha).sum(axis=1)
-        return sums
-
-    def changed(
-        self, values: NDArray[np.integer], labels: NDArray[np.integer], n_cells: Any
-    ) -> DenseCounts:
-        """Return the counts after cells were added, or taken away; the same object if none were."""
-        if not len(values):
-            return self
-        table = self.dense.copy()
-        np.add.at(table, (values, labels), n_cells)
-        return DenseCounts(table)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,7 +73,7 @@ class IndexFields:
 
     schema: Schema
     label_counts: Counts
-    known: tuple[DenseCounts, ...]
+    known: tuple[Counts, ...]
     n_null: Counts
     sets: tuple[CandidateSets, ...]
 
@@ -112,19 +85,6 @@ class IndexFields:
             for counts in sets.values():
                 n_open[j] += counts
         return n_open
-
-
-def from_cells(
-    values: NDArray[np.integer],
-    labels: NDArray[np.integer],
-    counts: Counts,
-    shape: tuple[int, int],
-) -> DenseCounts:
-    """Add up groups of cells by value and label; those with a negative code are missing."""
-    known = values >= 0
-    dense = np.zeros(shape, dtype=np.int64)
-    np.add.at(dense, (values[known], labels[known]), counts[known])
-    return DenseCounts(dense)
 
 
 def check_size(feature: Feature, n_labels: int) -> None:
@@ -142,12 +102,14 @@ def check_size(feature: Feature, n_labels: int) -> None:
 
 @dataclass
 class Learned:
-    """What is known of the columns of a table while their domains are learned."""
+    """What is known of the columns of a table while their domains are learned.
+
+    ``left_out`` has the columns that were read and are no features.
+    """
 
     options: TableOptions
     findings: Findings = field(default_factory=Findings)
-    kinds: dict[str, str] = field(default_factory=dict)
-    n_missing: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, ColumnRecord] = field(default_factory=dict)
 
     def fit(
         self, column: Column, rows: Rows, n_rows: int, findings: Findings
@@ -158,15 +120,13 @@ class Learned:
         """
         options, name, counts = self.options, column.name, rows.weights
         domain, as_value = options.declared(name), name in options.missing_is_value
-        self.kinds[name] = column.kind
         n_known = int(column.known.sum() if counts is None else counts[column.known].sum())
         if not (n_known or column.sets or domain or column.declared or as_value):
-            findings.empty.append(name)
-            self.n_missing[name] = n_rows
+            self.leave_out(name, column.kind, NO_VALUE, n_rows)
             return None
         if options.may_leave_out(name) and names_rows(column, counts, n_rows):
-            findings.leave_out(column)
-            self.n_missing[name] = n_rows - n_known
+            findings.note_strays(column)
+            self.leave_out(name, column.kind, NAMES_ROWS, n_rows - n_known)
             return None
         findings.look_at(column, declared=bool(domain), counts=counts)
         return fit_feature(
@@ -178,6 +138,10 @@ class Learned:
             missing_is_value=as_value,
         )
 
+    def leave_out(self, name: str, kind: Kind, why: str, n_missing: int) -> None:
+        """Note that a column is no feature."""
+        self.left_out[name] = ColumnRecord(name, "left out", why, kind, n_missing)
+
     def schema(
         self,
         labels: Schema,
@@ -187,20 +151,19 @@ class Learned:
         formats: Formats,
     ) -> Schema:
         """Complete the schema of the labels with what was learned; reject a table without a feature."""
-        kinds = self.kinds | {feature.name: feature.kind for feature in features}
-        ignored = {*self.options.ignore}
-        found = records(names, labels.label_name, self.findings, ignored, kinds)
+        records = {name: ColumnRecord(name, "left out", IGNORED) for name in names}
+        records |= {f.name: ColumnRecord(f.name, "feature", kind=f.kind) for f in features}
+        records |= self.left_out
+        if labels.label_name in records:
+            records[labels.label_name] = ColumnRecord(labels.label_name, "label")
         schema = replace(
             labels,
             features=self.options.weighted(features),
             missing=replace(missing, as_value=tuple(self.options.missing_is_value)),
-            columns=tuple(
-                replace(record, n_missing=self.n_missing.get(name))
-                for name, record in found.items()
-            ),
+            columns=tuple(records.values()),
             formats=tuple((f.name, formats[f.name]) for f in features if f.name in formats),
         )
-        refuse_nothing(schema, self.findings)
+        refuse_nothing(schema)
         return schema
 
 
@@ -279,7 +242,7 @@ def outside_domain(feature: Feature, where: str = "") -> NullproofError:
     """Return the error of a column with a value that a domain learned before does not have."""
     return NullproofError(
         f"column {feature.name!r} holds a value{where} that is not in its domain in the given index "
-        f"({some(map(cut, feature.values), 5)}); count anew without like, or declare the value with "
+        f"({some(map(cut, feature.values), 5)}); count the whole table anew, or declare the value with "
         "domains when the first index is made"
     )
 
@@ -399,7 +362,7 @@ def count_codes(
             counts = sets[j].setdefault(candidates, np.zeros(n_labels, dtype=np.int64))
             counts[row_labels[row]] += 1
             n_null[j, row_labels[row]] -= 1
-    known = tuple(DenseCounts(table[1:]) for table in tables)
+    known = tuple(table[1:] for table in tables)
     return IndexFields(schema, tally(row_labels, None, n_labels), known, n_null, tuple(sets))
 
 

@@ -288,10 +288,6 @@ class CountIndex(IndexFields):
         """One line per column of the table: used or not and why, kind, values or bins, missing share."""
         return columns_of(self)
 
-    def missing_cells(self) -> tuple[Counts, Counts]:
-        """Return, features × labels, cells with several candidates and those that exclude some value."""
-        return self.n_open, self.n_open - self.n_null
-
     def exact(self, j: int, codes: NDArray[Any] | None = None) -> Counts:
         """Return the cells of feature ``j`` that are known to hold each value, values × labels.
 
@@ -299,7 +295,9 @@ class CountIndex(IndexFields):
         picks rows; the code after the last, for a feature that a point leaves out, has no counts.
         """
         wanted = np.arange(int(self.n_values[j]) + 1) if codes is None else np.asarray(codes)
-        return self.known[j].rows(wanted)
+        counts = self.known[j]
+        inside = (wanted < len(counts))[:, None]
+        return np.where(inside, counts.take(wanted, axis=0, mode="clip"), 0)
 
     def low(self, j: int, codes: NDArray[Any] | None = None) -> Counts:
         """Return the cells of feature ``j`` that hold each value in every world; as `exact`.
@@ -336,22 +334,16 @@ class CountIndex(IndexFields):
         """Return the index without some of its rows, given as they were when counted; domains stay."""
         return change_rows(self, rows, labels, -1)
 
-    def fill(
-        self, feature: str, value: Any, label: Any, *, candidates: Any = None, n_cells: int = 1
-    ) -> CountIndex:
-        """Return the index after some missing cells of a label were filled with a value.
-
-        With ``candidates``, cells that may hold just these. ``n_cells`` says how many, at most as many as
-        there are.
-        """
-        return fill_cells(self, feature, value, label, candidates, n_cells)
+    def fill(self, feature: str, value: Any, label: Any, *, n_cells: int = 1) -> CountIndex:
+        """Return the index after some missing cells of a label were filled with a value."""
+        return fill_cells(self, feature, value, label, n_cells)
 
     def blanked(self, cells: Iterable[Cells]) -> CountIndex:
         """Return the index after cells were blanked; no more can be blanked than are counted."""
         return blank(self, cells)
 
     def save(self, path: str | Path) -> None:
-        """Write the index to a Parquet file (see `nullproof.counts.storage` for what is in it)."""
+        """Write the index to a file (see `nullproof.counts.storage` for what is in it)."""
         save(self, path)
 
     @classmethod

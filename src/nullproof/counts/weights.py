@@ -7,10 +7,9 @@ left out of its own counts, and then fixed, as the edges of bins are: it is the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +19,14 @@ from nullproof.data.schema import ONE
 from nullproof.errors import notice
 
 if TYPE_CHECKING:
-    from nullproof.counts.count import DenseCounts, IndexFields
+    from nullproof.counts.count import IndexFields
 
 Floats = NDArray[np.float64]
 Index = TypeVar("Index", bound="IndexFields")
 # Fewer rows are too few to learn from, and more than these tell hardly more.
 FEWEST_ROWS, MOST_ROWS = 100, 5_000
-# So many numbers are held at a time. Beyond the second limit, which only hundreds of labels or tens of
-# thousands of columns reach, time is saved by learning from fewer rows.
-_BLOCK, _MOST_NUMBERS = 4_000_000, 200_000_000
+# So many numbers are worked on at a time, which the cache holds, and so many are kept for the next pass.
+_BLOCK, _KEPT = 1 << 17, 1 << 23
 # Up to so many columns a matrix of all pairs is made.
 _MANY_COLUMNS = 256
 _MOST_STEPS, _CLOSE = 60, 1e-7
@@ -51,8 +49,7 @@ def with_learned_weights(
     n_labels = len(index.label_counts)
     if not several or n_labels < 2 or len(row_labels) < FEWEST_ROWS:
         return index
-    affordable = max(FEWEST_ROWS, _MOST_NUMBERS // (len(several) * (n_labels - 1)))
-    n_rows = min(len(row_labels), MOST_ROWS, affordable)
+    n_rows = min(len(row_labels), MOST_ROWS)
     # Spread evenly over the table.
     sample = np.arange(n_rows) * len(row_labels) // n_rows
     leads = _Leads(
@@ -81,61 +78,81 @@ class _Leads:
     """By how much each column prefers every other label to a row's own one, as logarithms.
 
     With the weights as exponents, these leads say how likely each label of each row is. They are
-    looked up by value and label, block by block of rows if there are many.
+    looked up by value and label, block by block of rows: columns × all (other label, row).
     """
 
     def __init__(
         self,
-        known: Sequence[DenseCounts],
+        tables: Sequence[NDArray[np.int64]],
         codes: Sequence[NDArray[Any]],
         labels: NDArray[np.intp],
         label_counts: NDArray[np.int64],
     ) -> None:
-        self.n_columns, self._codes, self._labels = len(known), codes, labels
-        self._n_labels = len(label_counts)
-        self._others = (labels[:, None] + np.arange(1, self._n_labels)) % self._n_labels
+        self.n_columns, self._n_labels, self._labels = len(tables), len(label_counts), labels
+        sizes = np.array([len(counts) for counts in tables])
+        first = sizes.cumsum() - sizes
+        counts = np.concatenate(tables)
+        # Where a cell is missing, the last row prefers no label.
+        kind = np.int32 if counts.size < 2**30 else np.int64
+        self._places = np.empty((len(tables), len(labels)), dtype=kind)
+        for j, (own, at) in enumerate(zip(codes, first, strict=True)):
+            self._places[j] = np.where(own < 0, len(counts), own + at) * self._n_labels
         # The row is left out of the counts of its own label, but of no other.
-        self._tables = [_log_shares(own.dense, 0) for own in known]
-        self._own_tables = [_log_shares(own.dense, 1) for own in known]
-        frequency = np.log(np.maximum(label_counts, 0.5))
-        own_frequency = np.log(np.maximum(label_counts - 1, 0.5))
-        self.prior = frequency[self._others] - own_frequency[labels][:, None]
+        self._table, self._own_table = (_log_shares(counts, first, sizes, n) for n in (0, 1))
+        self._frequency = np.log(np.maximum(label_counts, 0.5))
+        self._own_frequency = np.log(np.maximum(label_counts - 1, 0.5))
         size = max(1, _BLOCK // (self.n_columns * (self._n_labels - 1)))
         self._parts = [slice(k, k + size) for k in range(0, len(labels), size)]
+        n_numbers = self._places.size * (self._n_labels - 1)
+        self._kept = [*map(self._looked_up, self._parts)] if n_numbers <= _KEPT else None
 
-    def blocks(self) -> Iterator[tuple[slice, Floats]]:
-        """Yield rows, and their leads: columns × all (row, other label)."""
-        if len(self._parts) == 1:
-            yield self._parts[0], self._all
-            return
-        for part in self._parts:
-            yield part, self._looked_up(part)
+    def blocks(self) -> Iterable[tuple[Floats, Floats]]:
+        """Return, block by block, the leads of the prior (other labels × rows) and those of the columns."""
+        return map(self._looked_up, self._parts) if self._kept is None else self._kept
 
-    @cached_property
-    def _all(self) -> Floats:
-        return self._looked_up(self._parts[0])
-
-    def _looked_up(self, part: slice) -> Floats:
-        labels, others = self._labels[part], self._others[part]
-        leads = np.empty((self.n_columns, *others.shape))
-        for j, codes in enumerate(self._codes):
-            # Code -1 wraps around to the last row of a table, where a missing cell prefers no label.
-            places = codes[part].astype(np.intp) * self._n_labels
-            own = self._own_tables[j].take(places + labels, mode="wrap")
-            np.subtract(
-                self._tables[j].take(places[:, None] + others, mode="wrap"),
-                own[:, None],
-                out=leads[j],
-            )
-        return leads.reshape(self.n_columns, -1)
+    def _looked_up(self, part: slice) -> tuple[Floats, Floats]:
+        labels, places = self._labels[part], self._places[:, part]
+        others = (labels + np.arange(1, self._n_labels)[:, None]) % self._n_labels
+        leads = self._table.take(places[:, None] + others)
+        leads -= self._own_table.take(places + labels)[:, None]
+        prior = self._frequency[others] - self._own_frequency[labels]
+        return prior, leads.reshape(self.n_columns, -1)
 
 
-def _log_shares(counts: NDArray[np.int64], n_left_out: int) -> Floats:
-    """Return the logarithm of each value's smoothed share among the known cells of each label."""
+def _log_shares(
+    counts: NDArray[np.int64], first: NDArray[np.int64], sizes: NDArray[np.int64], n_left_out: int
+) -> Floats:
+    """Return the logarithm of each value's smoothed share among the known cells of each label.
+
+    The values of all columns follow each other; those of a column begin at ``first``.
+    """
     # A value that no row of a label holds is never looked up for a row of that label.
     cells = np.maximum(counts + 1.0 - n_left_out, 1.0)
-    shares = np.log(cells) - np.log(counts.sum(axis=0) + len(counts) - n_left_out)
+    totals = np.add.reduceat(counts, first) + sizes[:, None] - n_left_out
+    shares = np.log(cells) - np.log(totals).repeat(sizes, axis=0)
     return np.append(shares, np.zeros((1, counts.shape[1])), axis=0)
+
+
+class _Likelihood(NamedTuple):
+    """What is maximised, its gradient, and the probability of each other label of each row, by block."""
+
+    value: float
+    gradient: Floats
+    shares: list[Floats]
+
+    @classmethod
+    def of(cls, leads: _Leads, weights: Floats) -> _Likelihood:
+        value, gradient, every = -0.5 * float(weights @ weights), -weights, []
+        for prior, block in leads.blocks():
+            logs = prior + (weights @ block).reshape(prior.shape)
+            top = np.maximum(logs.max(axis=0), 0.0)
+            likely = np.exp(logs - top)
+            total = likely.sum(axis=0) + np.exp(-top)
+            likely /= total
+            value -= float((top + np.log(total)).sum())
+            gradient -= block @ likely.ravel()
+            every.append(likely)
+        return cls(value, gradient, every)
 
 
 def _optimal_weights(leads: _Leads) -> Floats:
@@ -144,78 +161,68 @@ def _optimal_weights(leads: _Leads) -> Floats:
     Projected Newton steps. The function is strictly concave, so there is one optimum whatever the order
     of rows and columns, and as its curvature is at least 1, the gradient bounds the distance to it.
     """
-    weights = np.ones(leads.n_columns)
-    value, gradient, shares = _likelihood(leads, weights)
+    weights, steepness, curvature = np.ones(leads.n_columns), 0.0, None
+    now = _Likelihood.of(leads, weights)
     for _ in range(_MOST_STEPS):
-        free = ~((weights <= 0) & (gradient <= 0)) & ~((weights >= MOST_WEIGHT) & (gradient >= 0))
-        if not free.any() or np.abs(gradient[free]).max() < _CLOSE:
+        at_most, at_least = weights >= MOST_WEIGHT, weights <= 0
+        free = ~(at_least & (now.gradient <= 0)) & ~(at_most & (now.gradient >= 0))
+        before, steepness = steepness, np.abs(now.gradient[free]).max(initial=0.0)
+        if steepness < _CLOSE:
             break
-        step = _newton_step(leads, shares, gradient, free)
+        if leads.n_columns > _MANY_COLUMNS:
+            step = _conjugate_gradients(leads, now, free)
+        else:
+            # While it leads on quickly, the curvature of an earlier step will do.
+            if curvature is None or steepness > before / 8:
+                curvature = _curvature(leads, now)
+            step = np.zeros(leads.n_columns)
+            step[free] = np.linalg.solve(curvature[np.ix_(free, free)], now.gradient[free])
         length = 1.0
         while length > 1e-10:
             trial = np.clip(weights + length * step, 0.0, MOST_WEIGHT)
-            after = _likelihood(leads, trial)
-            if after[0] >= value + 1e-4 * float(gradient @ (trial - weights)):
+            after = _Likelihood.of(leads, trial)
+            # Near the optimum a gain is smaller than the roundings of the sum.
+            gain = 1e-4 * float(now.gradient @ (trial - weights)) - 1e-11 * abs(now.value)
+            if after.value >= now.value + gain:
                 break
             length /= 2
         else:
             break
-        weights, (value, gradient, shares) = trial, after
+        weights, now = trial, after
     return weights
 
 
-def _likelihood(leads: _Leads, weights: Floats) -> tuple[float, Floats, Floats]:
-    """Return what is maximised, its gradient, and the probability of each other label of each row."""
-    shares = np.empty(leads.prior.shape)
-    value, gradient = -0.5 * float(weights @ weights), -weights
-    for part, block in leads.blocks():
-        logs = leads.prior[part] + (weights @ block).reshape(-1, shares.shape[1])
-        top = np.maximum(logs.max(axis=1, keepdims=True), 0.0)
-        likely = np.exp(logs - top)
-        total = likely.sum(axis=1, keepdims=True) + np.exp(-top)
-        shares[part] = likely / total
-        value -= float((top + np.log(total)).sum())
-        gradient -= block @ shares[part].ravel()
-    return value, gradient, shares
-
-
-def _newton_step(
-    leads: _Leads, shares: Floats, gradient: Floats, free: NDArray[np.bool_]
-) -> Floats:
-    """Solve the Newton equations of the free weights.
-
-    The curvature is 1 plus the covariance of the leads, summed over rows.
-    """
-    if leads.n_columns > _MANY_COLUMNS:
-        return _conjugate_gradients(leads, shares, np.where(free, gradient, 0.0), free)
+def _curvature(leads: _Leads, now: _Likelihood) -> Floats:
+    """Return the curvature of all pairs of columns: 1 plus the covariance of the leads over all rows."""
     curvature = np.eye(leads.n_columns)
-    for part, block in leads.blocks():
-        scaled = block * np.sqrt(shares[part]).ravel()
-        curvature += scaled @ scaled.T
-        weighted = block * shares[part].ravel()
-        means = weighted.reshape(leads.n_columns, -1, shares.shape[1]).sum(axis=2)
-        curvature -= means @ means.T
-    step = np.zeros(leads.n_columns)
-    step[free] = np.linalg.solve(curvature[np.ix_(free, free)], gradient[free])
-    return step
+    for (_, block), shares in zip(leads.blocks(), now.shares, strict=True):
+        if len(shares) == 1:
+            scaled = block * np.sqrt(shares * (1 - shares)).ravel()
+            curvature += scaled @ scaled.T
+        else:
+            roots = np.sqrt(shares).ravel()
+            scaled = block * roots
+            curvature += scaled @ scaled.T
+            scaled *= roots
+            means = scaled.reshape(len(block), *shares.shape).sum(axis=1)
+            curvature -= means @ means.T
+    return curvature
 
 
-def _conjugate_gradients(
-    leads: _Leads, shares: Floats, gradient: Floats, free: NDArray[np.bool_]
-) -> Floats:
-    """Solve the same equations by products with vectors alone, in time in proportion to the columns.
+def _conjugate_gradients(leads: _Leads, now: _Likelihood, free: NDArray[np.bool_]) -> Floats:
+    """Solve the Newton equations by products with vectors alone, in time in proportion to the columns.
 
     The closer the optimum, the more exactly they are solved.
     """
-    step, rest = np.zeros(len(gradient)), gradient.copy()
-    direction, size = rest.copy(), float(rest @ rest)
+    rest = np.where(free, now.gradient, 0.0)
+    step, direction, size = np.zeros(len(rest)), rest.copy(), float(rest @ rest)
     wanted = size * min(0.01, max(size, 1e-12))
-    for _ in range(10 * len(gradient)):
+    for _ in range(10 * len(rest)):
         bent = direction.copy()
-        for part, block in leads.blocks():
-            slopes = (direction @ block).reshape(-1, shares.shape[1])
-            mean = (shares[part] * slopes).sum(axis=1, keepdims=True)
-            bent += block @ (shares[part] * (slopes - mean)).ravel()
+        for (_, block), shares in zip(leads.blocks(), now.shares, strict=True):
+            slopes = (direction @ block).reshape(shares.shape)
+            slopes -= (shares * slopes).sum(axis=0)
+            bent += block @ (shares * slopes).ravel()
         bent[~free] = 0.0
         length = size / float(direction @ bent)
         step += length * direction

@@ -39,7 +39,7 @@ class Attribute:
     values: tuple[str, ...] = ()
 
 
-def read_arff(name: str, written: str, *, as_text: Collection[str] = ()) -> pl.DataFrame:
+def read_arff(name: str, written: str, as_text: Collection[str]) -> pl.DataFrame:
     """Read the text of an ARFF file; numbers in ``as_text`` stay as they are written."""
     import polars as pl
 
@@ -161,29 +161,26 @@ def _cells(where: str, attributes: Sequence[Attribute], row: str) -> list[str | 
 def _typed(
     name: str, attribute: Attribute, cells: pl.Series, lines: Sequence[int], as_text: bool
 ) -> pl.Series:
-    """Return a column of texts as its attribute declares it."""
+    """Return a column of texts as its attribute declares it; with ``as_text`` they are only checked."""
     import polars as pl
 
     if attribute.kind == "string":
         return cells
     if attribute.kind == "nominal":
         wanted = f"it is declared with {some(map(repr, attribute.values), 5)}"
-        declared = cells.is_in([*attribute.values])
-        made = cells.set(~declared.fill_null(value=True), None).cast(pl.Enum([*attribute.values]))
+        made = cells.cast(pl.Enum([*attribute.values]), strict=False)
+    elif attribute.kind == "date":
+        wanted = "dates are read as 2024-12-31 10:30:00"
+        days = [None if x is None else parsed_date(x) for x in cells.to_list()]
+        made = pl.Series(days, dtype=pl.Int64).cast(pl.Datetime("us"))
     else:
-        is_date = attribute.kind == "date"
-        wanted = "dates are read as 2024-12-31 10:30:00" if is_date else "it is declared as numbers"
+        wanted = "it is declared as numbers"
         typed = type_texts(cells, NOTHING_SPELLED)
         made = cells.cast(pl.Float64, strict=False) if typed is None else typed[0]
-        if is_date and made.dtype != pl.Datetime:
-            days = [None if x is None else parsed_date(x) for x in cells.to_list()]
-            made = pl.Series(days, dtype=pl.Int64).cast(pl.Datetime("us"))
-        if as_text and made.null_count() == cells.null_count():
-            made = cells
     strange = made.is_null() & cells.is_not_null()
     if strange.any():
         at = int(strange.arg_max() or 0)
         raise NullproofError(
             f"{name}, line {lines[at]}: {attribute.name!r} is {cells[at][:40]!r} but {wanted}; mend it"
         )
-    return made
+    return cells if as_text else made

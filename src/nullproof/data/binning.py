@@ -103,24 +103,12 @@ class Rows:
         return Rows(labels, None if self.weights is None else self.weights[held])
 
 
-EVERY_ROW = Rows()
-
-
-@dataclass(frozen=True)
-class Bins:
-    """The bins of a column: edges, the bin of each cell, and the extremes of each bin in use."""
-
-    edges: tuple[float, ...]
-    codes: NDArray[Any]
-    shown: Shown
-
-
 def learn_bins(
-    column: Column, bins: int, binning: Binning, rows: Rows, candidates: Sequence[Any] = ()
-) -> Bins:
-    """Choose the edges of a column from its known, finite numbers; infinite ones fall into the end bins.
+    column: Column, bins: int, binning: Binning, rows: Rows
+) -> tuple[tuple[float, ...], NDArray[Any], Shown]:
+    """Return the edges of a column's bins, the bin of each cell, and the extremes of each bin in use.
 
-    ``candidates`` have a place among equal widths or shares, but say nothing of the label.
+    Edges follow from the known, finite numbers; infinite ones fall into the end bins.
     """
     numbers, kind = column.numbers, column.kind
     assert numbers is not None
@@ -137,13 +125,11 @@ def learn_bins(
         codes: NDArray[Any] = bin_codes(cells.lows, edges, kind)[which]
         shown = shown_numbers(np.concatenate([cells.lows, cells.highs]), edges, kind)
     else:
-        extra = np.array(candidates, dtype=spots.dtype)
-        places = np.concatenate([spots, extra]) if candidates else spots
         edges = ONE_BIN
         if binning == "quantile":
-            edges = _quantile_edges(places, bins, None if candidates else rows.weights)
-        elif binning == "uniform" and len(places):
-            ends = rounded_down(places)
+            edges = _quantile_edges(spots, bins, rows.weights)
+        elif binning == "uniform" and len(spots):
+            ends = rounded_down(spots)
             edges = uniform_edges(float(ends.min()), float(ends.max()), bins)
         codes = bin_codes(spots, edges, kind)
         shown = _extremes_by_bin(spots, codes, len(edges) - 1)
@@ -154,9 +140,7 @@ def learn_bins(
         if numbers.dtype.kind == "f":
             codes[~held] = bin_codes(rest, edges, kind)
             shown = both_shown(shown, shown_numbers(rest[~np.isnan(rest)], edges, kind))
-    if candidates:
-        shown = both_shown(shown, shown_numbers(np.array(candidates), edges, kind))
-    return Bins(edges, codes, shown)
+    return edges, codes, shown
 
 
 # Equal width, equal shares.
@@ -568,10 +552,14 @@ def bin_texts(edges: Sequence[float], kind: Kind, shown: Shown) -> dict[int, str
     """
     if not shown:
         return {}
-    extremes = [x for pair in shown.values() for x in pair]
     # A column in one bin has no edges, and ends where its numbers do.
     ends = shown[0] if math.isinf(edges[0]) else edges
-    if kind == "number" and all(map(_is_exactly_whole, extremes)):
+    whole = all(
+        float(end).is_integer() and abs(end) <= LARGEST_DOUBLE_INTEGER
+        for pair in shown.values()
+        for end in pair
+    )
+    if kind == "number" and whole:
         texts = _ranges(edges, shown)
     else:
         written = _date_ends(ends) if kind == "date" else _number_ends(ends, shown)
@@ -596,10 +584,6 @@ def late_bin_text(edges: Sequence[float], kind: Kind, b: int, shown: tuple[Any, 
 def is_single(written: str) -> bool:
     """Return whether the text of a bin is that of one number or moment."""
     return not written.startswith("[") and "–" not in written and " to " not in written
-
-
-def _is_exactly_whole(number: float) -> bool:
-    return float(number).is_integer() and abs(number) <= LARGEST_DOUBLE_INTEGER
 
 
 def _interval(ends: Sequence[str], b: int) -> str:

@@ -17,9 +17,9 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.data.keys import RowNames, row_names
 from nullproof.data.labels import Labelled, known_label_codes, labelled_rows
-from nullproof.data.options import AS_USUAL
+from nullproof.data.options import AS_USUAL, refuse_seed
+from nullproof.data.points import RowNames, row_names
 from nullproof.data.schema import Encoded, Schema, decode, encode
 from nullproof.data.sources import Table, labels_apart, open_table, refuse_unknown, rows_like
 from nullproof.data.types import (
@@ -32,7 +32,6 @@ from nullproof.data.types import (
     text,
 )
 from nullproof.errors import NullproofError
-from nullproof.seeds import refuse_seed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,7 +64,7 @@ def set_cells(frame: nw.DataFrame[Any], changes: Changes) -> Any:
 
 def held(value: Any, dtype: Any) -> Any:
     """Return a value as a column of this type takes it: as text, in a zone, as a duration or a decimal."""
-    if value is None or isinstance(value, list):
+    if value is None:
         return value
     if dtype == nw.String:
         return text(value)
@@ -106,51 +105,32 @@ def _set_pandas(column: Any, cells: Mapping[int, Any]) -> Any:
         return column
     # The categories of the column's type may be numbers where values are texts.
     categories = {text(x): x for x in getattr(column.dtype, "categories", ())}
-    values = [categories.get(text(x), x) if categories else x for x in filled.values()]
-    objects = column.astype(object).where(column.notna(), None).to_numpy(copy=True)
-    for row, value in zip(filled, values, strict=True):
-        objects[row] = value
-    if column.dtype != object and any(isinstance(x, list | np.ndarray) for x in objects):
-        # Beside lists a value is a list of one.
-        objects[:] = [[x] if isinstance(x, str | int | float) else x for x in objects]
-    changed = type(column)(objects, index=column.index, name=column.name, dtype=object)
+    values = [categories.get(text(x), x) for x in filled.values()]
+    objects = column.astype(object).where(column.notna(), None)
+    objects.iloc[[*filled]] = values
     try:
-        made = changed.astype(column.dtype)
+        made = objects.astype(column.dtype)
+        kept = all(map(_same, made.iloc[[*filled]].tolist(), values))
     except (TypeError, ValueError, OverflowError, NotImplementedError):
-        return changed.convert_dtypes()
-    kept = column.dtype.kind == "f" or all(map(_same, made.iloc[[*filled]].tolist(), values))
-    return made if kept else changed.convert_dtypes()
+        kept = False
+    return made if kept else objects.convert_dtypes()
 
 
 def _same(made: Any, value: Any) -> bool:
     """Return whether a cell holds the value that was set: a narrow type may round it without a word."""
-    if made is None or value is None:
-        return made is value
-    if is_missing(made):
-        return False
-    return isinstance(made, list | np.ndarray) or text(made) == text(value)
+    if value is None:
+        return made is None
+    return not is_missing(made) and text(made) == text(value)
 
 
 def _set_series(column: pl.Series, cells: Mapping[int, Any]) -> pl.Series:
     """Return a series with some cells changed, of its own type if that keeps them, else of a wider one."""
     import polars as pl
 
-    name, dtype, new = column.name, column.dtype, [*cells.values()]
-    if dtype == pl.Object or isinstance(dtype, pl.List | pl.Array):
-        values = column.to_list()
-        for row, value in cells.items():
-            values[row] = value
-        if dtype == pl.Object:
-            return pl.Series(name, values, dtype=dtype)
-        inner = dtype.inner  # type: ignore[attr-defined]
-        if not any(isinstance(value, list) for value in values):
-            return pl.Series(name, values, dtype=inner, strict=False)
-        # Beside lists a value is a list of one.
-        lists = [x if x is None or isinstance(x, list) else [x] for x in values]
-        return pl.Series(name, lists, dtype=pl.List(inner), strict=False)
+    name, new = column.name, [*cells.values()]
     try:
-        own = pl.Series(name, new, dtype=dtype)
-        kept = dtype.is_float() or all(map(_same, own.to_list(), new))
+        own = pl.Series(name, new, dtype=column.dtype)
+        kept = all(map(_same, own.to_list(), new))
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         kept = False
     if not kept:
@@ -178,21 +158,6 @@ def _set_arrow(name: str, column: Any, cells: Mapping[int, Any]) -> Any:
         return made
 
 
-def append_rows(frame: nw.DataFrame[Any], values: Mapping[str, Sequence[Any]], n_rows: int) -> Any:
-    """Return the native frame with more rows, of the same types; columns without values are blank there."""
-    n_before = len(frame)
-    longer = nw.concat([frame, frame[[0] * n_rows]]) if n_rows else frame
-    if longer.implementation.is_pandas_like():
-        longer = nw.from_native(longer.to_native().reset_index(drop=True))
-    changes = {}
-    for name in frame.columns:
-        cells = values.get(name, [None] * n_rows)
-        if frame.schema[name] in (nw.List, nw.Array):
-            cells = [None if cell is None else [cell] for cell in cells]
-        changes[name] = dict(enumerate(cells, n_before))
-    return set_cells(longer, changes)
-
-
 def _set_rows(rows: Sequence[Any], names: Sequence[str], changes: Changes) -> list[tuple[Any, ...]]:
     """Return plain rows with some cells changed."""
     columns = [
@@ -203,13 +168,6 @@ def _set_rows(rows: Sequence[Any], names: Sequence[str], changes: Changes) -> li
         for j, name in enumerate(names)
     ]
     return list(zip(*columns, strict=True))
-
-
-def scalar(cell: Any) -> Any:
-    """Return the one candidate of a list cell, or the cell."""
-    if hasattr(cell, "to_list") and not isinstance(cell, dt.date):
-        cell = cell.to_list()
-    return next(iter(cell)) if isinstance(cell, list | set | frozenset | tuple) else cell
 
 
 @dataclass(frozen=True)
@@ -277,14 +235,19 @@ class TrainingTable:
             for j, own in enumerate(writers)
         }
         frame = self.table.frame if frame is None else frame
-        labels = [self._label(code) for code, _ in rows]
+        labels, blank = [self._label(code) for code, _ in rows], [None] * len(rows)
         if frame is None:
-            columns = [values.get(name, [None] * len(rows)) for name in self.table.names]
-            longer = _set_rows(self.source, self.table.names, {})
-            return [*longer, *zip(*columns, strict=True)], [*self.labels, *labels]
-        if self.schema.label_name in frame.columns:
-            values[self.schema.label_name] = labels
-        return append_rows(frame, values, len(rows))
+            columns = [values.get(name, blank) for name in self.table.names]
+            before = _set_rows(self.source, self.table.names, {})
+            return [*before, *zip(*columns, strict=True)], [*self.labels, *labels]
+        values[self.schema.label_name] = labels
+        longer = nw.concat([frame, frame[[0] * len(rows)]]) if rows else frame
+        if longer.implementation.is_pandas_like():
+            longer = nw.from_native(longer.to_native().reset_index(drop=True))
+        return set_cells(
+            longer,
+            {name: dict(enumerate(values.get(name, blank), len(frame))) for name in frame.columns},
+        )
 
     def _label(self, code: int) -> Any:
         """Return a label as the table writes it, where it shows it."""
@@ -296,16 +259,15 @@ class TrainingTable:
             return self.labels[int(shown[0])]
         return frame[self.schema.label_name][int(shown[0])]
 
-    def filled(self, changes: dict[str, dict[int, Any]]) -> Any:
+    def filled(self, changes: Changes) -> Any:
         """Return the table with all missing cells filled; a set of one candidate becomes that value."""
-        frame = self.table.frame
-        if frame is None:
-            return [tuple(scalar(cell) for cell in row) for row in self.changed(changes)]
-        for name, cells in changes.items():
-            if frame.schema[name] in (nw.List, nw.Array, nw.Object):
-                for row, cell in enumerate(frame[name].to_list()):
-                    cells.setdefault(row, scalar(cell))
-        return self.changed(changes)
+        if self.table.frame is not None:
+            return self.changed(changes)
+        several = (list, set, frozenset, tuple)
+        return [
+            tuple(next(iter(cell)) if isinstance(cell, several) else cell for cell in row)
+            for row in self.changed(changes)
+        ]
 
 
 class ColumnWriter:
@@ -318,11 +280,9 @@ class ColumnWriter:
         rows = training.counted.rows
         if len(rows) < self.table.n_rows:
             # Rows without a label hold no value of the domain.
-            places = rows.tolist()
             codes = np.full(self.table.n_rows, self.feature.n_values, dtype=np.int64)
             codes[rows] = self.encoded.codes
-            self.encoded = Encoded(codes, {places[i]: x for i, x in self.encoded.sets.items()})
-            self.column.sets = {places[i]: x for i, x in self.column.sets.items()}
+            self.encoded = Encoded(codes, {})
         self._values: dict[int, Any] = {}
 
     def value(self, code: int) -> Any:
@@ -332,7 +292,7 @@ class ColumnWriter:
             frame = self.table.frame
             value = None
             if len(shown) and frame is not None:
-                value = scalar(frame[self.feature.name][int(shown[0])])
+                value = frame[self.feature.name][int(shown[0])]
             self._values[code] = self._made_up(code, frame) if value is None else value
         return self._values[code]
 
@@ -356,7 +316,6 @@ class ColumnWriter:
 
 Mechanism = Literal["uniform", "value"]
 Mask = NDArray[np.bool_]
-_MECHANISMS = ("uniform", "value")
 
 
 def inject_missing(
@@ -395,10 +354,8 @@ def inject_missing(
     >>> inject_missing(table, 0.5, label="churn", seed=1)["age"].to_list()
     [None, 30, 40, None]
     """
-    if mechanism not in _MECHANISMS:
-        raise NullproofError(
-            f"mechanism is {mechanism!r}; give {' or '.join(map(repr, _MECHANISMS))}"
-        )
+    if mechanism not in ("uniform", "value"):
+        raise NullproofError(f"mechanism is {mechanism!r}; give 'uniform' or 'value'")
     opened = open_table(table)
     if opened.frame is None:
         raise NullproofError(

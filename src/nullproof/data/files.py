@@ -21,14 +21,13 @@ import sys
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from nullproof.data.sources import Blocks, FileOptions, Reading, Stamp, Table, table_of_polars
+from nullproof.data.sources import FileOptions, Reading, Stamp, Table, table_of_polars
 from nullproof.data.texts import exact_as_doubles, plain_numbers, type_file
 from nullproof.data.types import as_number, text
 from nullproof.errors import NullproofError, missing_extra, notice
@@ -67,24 +66,14 @@ _BYTE_ORDER_MARKS = {
 _WINDOWS, _LEAST_ASCII = "cp1252", 0.7
 _ASCII = bytes(range(0x20, 0x7F)) + b"\t\r\n\f"
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
-# How many cells a block has, about, and how many bytes these take in a text file.
-_BLOCK_CELLS, _BLOCK_BYTES, _FEWEST_ROWS = 4_000_000, 32_000_000, 4096
 
 
 def read_file(path: str | Path, asked: Reading) -> Table:
     """Read a table from a file, or from standard input (``-``)."""
     before = stamp(path)
-    return replace(_read(Content(path, asked.file), asked), stamp=before)
-
-
-def open_blocks(path: str | Path, asked: Reading) -> Blocks:
-    """Open a file to be read in blocks of rows: Parquet, Arrow and text files; others are one block."""
     content = Content(path, asked.file)
-    if content.form in ("a Parquet file", "an Arrow file"):
-        return _scanned_blocks(content, asked)
-    if content.form == "a text file":
-        return _text_blocks(content, asked)
-    return Blocks.of(_read(content, asked))
+    with _explaining(content):
+        return replace(_read(content, asked), stamp=before)
 
 
 def stamp(path: str | Path) -> Stamp | None:
@@ -282,24 +271,23 @@ def _spare_memory() -> int:
 def _read(content: Content, asked: Reading) -> Table:
     import polars as pl
 
-    with _explaining(content):
-        if content.form == "a Parquet file":
-            return table_of_polars(pl.read_parquet(content.source(), glob=False), asked.missing)
-        if content.form == "an Arrow file":
-            return table_of_polars(pl.read_ipc(content.source()), asked.missing)
-        if content.form == "an Arrow stream":
-            return table_of_polars(pl.read_ipc_stream(content.source()), asked.missing)
-        if content.form == "an ARFF file":
-            from nullproof.data.arff import read_arff
-
-            written = content.read().decode("utf-8-sig")
-            frame = read_arff(content.name, written, as_text=asked.as_text)
-            return table_of_polars(frame, asked.missing)
-        if content.form == "an Excel file":
-            return type_file(_read_excel(content, asked), asked)
+    if content.form == "an Excel file":
+        return type_file(_read_excel(content, asked), asked)
+    if content.form == "a text file":
         header = _read_header(content, asked.file)
         rows = _read_rows(content, header, asked)
         return type_file(rows, asked, semicolons=header.separator == ";")
+    if content.form == "a Parquet file":
+        frame = pl.read_parquet(content.source(), glob=False)
+    elif content.form == "an Arrow file":
+        frame = pl.read_ipc(content.source())
+    elif content.form == "an Arrow stream":
+        frame = pl.read_ipc_stream(content.source())
+    else:
+        from nullproof.data.arff import read_arff
+
+        frame = read_arff(content.name, content.read().decode("utf-8-sig"), asked.as_text)
+    return table_of_polars(frame, asked.missing)
 
 
 @contextmanager
@@ -351,14 +339,13 @@ _HEAD_BYTES, _HEAD_ROWS = 1 << 18, 1000
 class Header:
     """What is known of a text file before its rows are read.
 
-    ``n_lines`` counts the lines above the first row; ``n_before`` those of the file before a piece of it.
+    ``n_lines`` counts the lines above the first row.
     """
 
     separator: str
     names: list[str]
     n_lines: int
     is_written: bool
-    n_before: int = 0
 
 
 def separator_of(header: str) -> str:
@@ -414,16 +401,16 @@ def _read_rows(content: Content, header: Header, asked: Reading) -> pl.DataFrame
     texts: dict[str, Any] = {f"c{j}": pl.String for j in range(len(header.names))}
 
     def read(types: dict[str, Any], source: Any, n_lines: int, **more: Any) -> pl.DataFrame:
-        how: dict[str, Any] = {"has_header": False, "separator": header.separator, **more}
+        how: dict[str, Any] = {"has_header": False, "separator": header.separator, "glob": False}
         try:
-            return pl.read_csv(source, schema=types, skip_lines=n_lines, **how)
+            return pl.read_csv(source, schema=types, skip_lines=n_lines, **how, **more)
         except pl.exceptions.NoDataError:
             return pl.DataFrame(schema=texts)
 
     frame: pl.DataFrame | None = None
     start = content.start(_HEAD_BYTES)
     if len(start) == _HEAD_BYTES:
-        kept = asked.as_text.union(asked.like or ())
+        kept = {*asked.as_text, *(asked.like or ())}
         head = start[: start.rfind(b"\n") + 1]
         lenient = {"truncate_ragged_lines": True, "encoding": "utf8-lossy", "n_rows": _HEAD_ROWS}
         with suppress(pl.exceptions.PolarsError):
@@ -476,7 +463,7 @@ def _full_rows(content: Content, header: Header) -> bytes:
                 continue
             if len(row) < width:
                 raise content.error(
-                    f"is ragged: line {line + header.n_lines + header.n_before} has "
+                    f"is ragged: line {line + header.n_lines} has "
                     f"{many(len(row), 'field')}, the {'header' if header.is_written else 'first row'} has "
                     f"{width}; mend that line, or leave out lines above the header with skip_rows= or "
                     "--skip-rows"
@@ -536,76 +523,6 @@ def _looks_like_data(header: Sequence[str]) -> bool:
     return None not in numbers or any(fractions)
 
 
-# Blocks of rows.
-
-
-def _text_blocks(content: Content, asked: Reading) -> Blocks:
-    """Read a text file some rows at a time."""
-    with _explaining(content):
-        header = _read_header(content, asked.file)
-
-    def read(_: Collection[str]) -> Iterator[tuple[Table, float]]:
-        n_blocks = 0
-        for data, n_before, share in _whole_rows(content, header.n_lines):
-            # Blank lines are no rows.
-            if len(header.names) > 1 and not data.strip():
-                continue
-            piece = copy(content)
-            piece.data = data
-            with _explaining(content):
-                rows = _read_rows(piece, replace(header, n_lines=0, n_before=n_before), asked)
-                block = type_file(rows, asked, semicolons=header.separator == ";")
-            yield block, share
-            n_blocks += 1
-        if not n_blocks:
-            raise content.error("has a header but no rows; give at least one row")
-
-    return Blocks(tuple(name for name in header.names if name.strip()), read)
-
-
-def _whole_rows(content: Content, n_before: int) -> Iterator[tuple[bytes, int, float]]:
-    """Return whole rows, some megabytes at a time, with the lines before them and the share read."""
-    with content.open() as stream:
-        n_bytes = stream.seek(0, 2)
-        stream.seek(0)
-        for _ in range(n_before):
-            stream.readline()
-        while block := stream.read(_BLOCK_BYTES):
-            lines = [block, stream.readline()]
-            # A line end between quotes ends no row.
-            n_quotes = block.count(b'"') + lines[1].count(b'"')
-            while n_quotes % 2 and (line := stream.readline()):
-                lines.append(line)
-                n_quotes += line.count(b'"')
-            rows = b"".join(lines)
-            yield rows, n_before, stream.tell() / n_bytes
-            n_before += rows.count(b"\n")
-
-
-def _scanned_blocks(content: Content, asked: Reading) -> Blocks:
-    """Read a Parquet or an Arrow file some rows at a time."""
-    import polars as pl
-
-    def scan() -> pl.LazyFrame:
-        if content.form == "an Arrow file":
-            return pl.scan_ipc(content.source())
-        return pl.scan_parquet(content.source(), glob=False)
-
-    def read(wanted: Collection[str]) -> Iterator[tuple[Table, float]]:
-        with _explaining(content):
-            lazy = scan().select(name for name in names if name in wanted)
-            n_rows = max(1, lazy.select(pl.len()).collect().item())
-        step = max(_FEWEST_ROWS, _BLOCK_CELLS // max(1, len(names)))
-        for start in range(0, n_rows, step):
-            with _explaining(content):
-                frame = lazy.slice(start, step).collect()
-            yield table_of_polars(frame, asked.missing), min(1.0, (start + step) / n_rows)
-
-    with _explaining(content):
-        names = tuple(scan().collect_schema().names())
-    return Blocks(names, read)
-
-
 # Excel. The texts of a sheet are typed as those of a CSV file are.
 
 _CELL = re.compile(rb"""r\s*=\s*["']([A-Za-z]{1,3})([0-9]{1,9})["']""")
@@ -632,15 +549,14 @@ def _read_excel(content: Content, asked: Reading) -> pl.DataFrame:
             **more,
         )
 
-    with _explaining(content):
-        _check_workbook(content)
-        top: dict[str, Any] = {"n_rows": 1, "dtypes": "string"}
-        first_rows = load(sheet_id=0, has_header=False, read_options=top)
-        name = _choose_sheet(content, first_rows, options.sheet)
-        skip = {"skip_rows": options.skip_rows} if options.skip_rows else {}
-        header = load(sheet_name=name, has_header=False, read_options=top | skip)
-        start = {"header_row": options.skip_rows} if options.header else skip
-        frame = load(sheet_name=name, has_header=options.header, read_options=start)
+    _check_workbook(content)
+    top: dict[str, Any] = {"n_rows": 1, "dtypes": "string"}
+    first_rows = load(sheet_id=0, has_header=False, read_options=top)
+    name = _choose_sheet(content, first_rows, options.sheet)
+    skip = {"skip_rows": options.skip_rows} if options.skip_rows else {}
+    header = load(sheet_name=name, has_header=False, read_options=top | skip)
+    start = {"header_row": options.skip_rows} if options.header else skip
+    frame = load(sheet_name=name, has_header=options.header, read_options=start)
     where = f"the sheet {name!r} of {content.name}"
     names = [f"c{j + 1}" for j in range(frame.width)]
     if options.header:

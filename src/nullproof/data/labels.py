@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -56,11 +56,11 @@ def true_labels(schema: Schema, points: Table) -> NDArray[np.int32] | None:
 
     It is -1 where the label is missing, and where it is no label of the schema.
     """
-    if schema.label_name not in points.known_names:
+    if schema.label_name not in points.columns:
         return None
     labels = points.labels(schema.label_name)
     known = labels.known
-    places, found = label_codes(replace(labels.rows(np.flatnonzero(known)), sets={}))
+    places, found = label_codes(labels.rows(np.flatnonzero(known)))
     own = np.full(len(labels), -1, dtype=np.int32)
     own[known] = label_positions(schema, found)[places]
     return own
@@ -81,8 +81,6 @@ def refuse_missing(labels: Column, how: str = "") -> None:
     """Reject missing labels; ``how`` says how rows can be left out, where they can."""
     if labels.sets:
         raise NullproofError("a label has several candidates; every row needs one label")
-    if labels.numbers is not None and labels.numbers.dtype.kind in "iu" and labels.mask is None:
-        return
     gone = np.flatnonzero(~labels.known)
     if len(gone):
         raise NullproofError(
@@ -113,7 +111,7 @@ class Labelled:
 
 def labelled_rows(table: Table, labels: Column) -> Labelled:
     """Return the rows whose label is known; whatever the others hold, it has no say in anything."""
-    if labels.known.all() or labels.sets:
+    if labels.known.all():
         return Labelled(table, labels, np.arange(len(labels)))
     rows = np.flatnonzero(labels.known)
     return Labelled(table.some(rows), labels.rows(rows), rows)
@@ -130,6 +128,3 @@ def report_unlabelled(label: str, n_dropped: int, n_left: int) -> None:
         notice(
             f"left out {many(n_dropped, 'row')} without a label in column {label!r}; {n_left:,} are left"
         )
-
-
-# Keys: a column of the table that names its rows, or one name for each.

@@ -7,7 +7,8 @@ columns give the label away.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from nullproof.data.binning import split_pays
 from nullproof.data.missing import OFTEN, Missing
-from nullproof.data.schema import IGNORED, NAMES_ROWS, NO_VALUE, ColumnRecord, Schema
+from nullproof.data.schema import NAMES_ROWS, NO_VALUE, Schema
 from nullproof.data.texts import is_amount
 from nullproof.data.types import LARGEST_DOUBLE_INTEGER, Column, text
 from nullproof.errors import NullproofError, notice
@@ -196,15 +197,11 @@ class Findings:
         Values that often mean missing.
     strays
         Texts that make a column of numbers or dates text.
-    empty, left_out
-        Columns without any known value, and columns that only name the rows.
     """
 
     taken: Places = field(default_factory=dict)
     suspects: Places = field(default_factory=dict)
     strays: Places = field(default_factory=dict)
-    empty: list[str] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
 
     def look_at(
         self, column: Column, *, declared: bool = False, counts: NDArray[np.int64] | None = None
@@ -214,7 +211,7 @@ class Findings:
         If the cells are groups of cells, ``counts`` has how many are in each.
         """
         _note(self.taken, column.taken, column.name)
-        odd = [] if declared else self._note_strays(column)
+        odd = [] if declared else self.note_strays(column)
         suspects = [*column.kept]
         if column.kind == "number":
             groups = None if counts is None else counts[column.known]
@@ -224,12 +221,8 @@ class Findings:
             suspects += sorted(often & {*map(str.strip, _held(column))}) if often else []
         _note(self.suspects, (value for value in suspects if value not in odd), column.name)
 
-    def leave_out(self, column: Column) -> None:
-        """Note that a column names the rows, or seems to because of a stray text."""
-        self.left_out.append(column.name)
-        self._note_strays(column)
-
-    def _note_strays(self, column: Column) -> list[str]:
+    def note_strays(self, column: Column) -> list[str]:
+        """Note and return the texts among the numbers of a column, which may seem to name the rows."""
         if column.kind != "category" or column.declared or column.sets:
             return []
         found = strays(_held(column))
@@ -250,8 +243,6 @@ class Findings:
         for name in ("taken", "suspects", "strays"):
             for spelling, names in getattr(other, name).items():
                 getattr(self, name).setdefault(spelling, []).extend(names)
-        self.empty += other.empty
-        self.left_out += other.left_out
 
 
 def _note(found: Places, spellings: Iterable[str], name: str) -> None:
@@ -268,34 +259,16 @@ def _held(column: Column) -> list[str]:
     return [column.values[code] for code in np.flatnonzero(used).tolist()]
 
 
-def refuse_nothing(schema: Schema, findings: Findings) -> None:
+def refuse_nothing(schema: Schema) -> None:
     """Reject a table of which no column is left."""
     if schema.features:
         return
-    if findings.left_out:
+    if schema.left_out:
         raise NullproofError(
-            f"{_columns(findings.left_out)} would be left out as names of the rows, and no other "
+            f"{_columns(schema.left_out)} would be left out as names of the rows, and no other "
             "column holds a known value; keep one with keep or --keep, or give more columns"
         )
     raise NullproofError("no column holds any known value; give at least one feature")
-
-
-def records(
-    names: Sequence[str],
-    label: str,
-    findings: Findings,
-    ignored: Collection[str],
-    kinds: Mapping[str, str],
-) -> dict[str, ColumnRecord]:
-    """Return what became of each column, without the numbers of missing cells."""
-    why = dict.fromkeys(findings.empty, NO_VALUE)
-    why |= dict.fromkeys(findings.left_out, NAMES_ROWS) | dict.fromkeys(ignored, IGNORED)
-    found = {}
-    for name in names:
-        use = "label" if name == label else "left out" if name in why else "feature"
-        reason = why[name] if use == "left out" else ""
-        found[name] = ColumnRecord(name, use, reason, kinds.get(name, ""))  # type: ignore[arg-type]
-    return found
 
 
 # Notices. Each function returns one sentence, or none.
@@ -304,8 +277,8 @@ def records(
 def notify(index: Counted, findings: Findings) -> None:
     """Give notices, as `NullproofWarning`, of what is odd about a table."""
     for said in (
-        *_empty_columns(findings.empty),
-        *_left_out_columns(findings.left_out),
+        *_empty_columns(index.schema),
+        *_left_out_columns(index.schema.left_out),
         *no_part_notice(index, least=NOTABLE),
         *_texts_among_numbers(findings.strays),
         *_spellings(findings, index.schema.missing),
@@ -372,7 +345,8 @@ def no_part_notice(index: Counted, least: float = 0.0) -> Iterator[str]:
     yield f"columns with missing cells that play no part: {_listed(said)}{how}"
 
 
-def _empty_columns(names: list[str]) -> Iterator[str]:
+def _empty_columns(schema: Schema) -> Iterator[str]:
+    names = [record.name for record in schema.columns if record.why == NO_VALUE]
     if names:
         yield f"left out for lack of any known value: {some(map(repr, names), 20)}"
 
@@ -411,7 +385,7 @@ def _spellings(findings: Findings, missing: Missing) -> Iterator[str]:
         yield (
             f"{_places(suspects)} may mean missing; if so, name {'it' if len(suspects) == 1 else 'them'}: "
             f"{_call('missing', suspects)}, or for one column "
-            f'--missing "{cut(names[0], _LONGEST)}={cut(spelling, _LONGEST)}"'
+            f"--missing {in_shell(f'{cut(names[0], _LONGEST)}={cut(spelling, _LONGEST)}')}"
         )
 
 
@@ -440,9 +414,8 @@ def _leaks(index: Counted) -> Iterator[str]:
     found = []
     for feature, known in zip(index.schema.features, index.known, strict=True):
         if 2 <= feature.n_values <= n_rows / 10:
-            counts = known.dense
-            n_known = int(counts.sum())
-            if 2 * n_known > n_rows and int(counts.max(axis=1).sum()) > 0.999 * n_known:
+            n_known = int(known.sum())
+            if 2 * n_known > n_rows and int(known.max(axis=1).sum()) > 0.999 * n_known:
                 found.append(feature.name)
     if found:
         gives, them = ("gives", "it") if len(found) == 1 else ("give", "them")
@@ -514,4 +487,13 @@ def _call(option: str, names: Iterable[str]) -> str:
     shown = [cut(name, _LONGEST) for name in names][: _SHOWN + 1]
     python = ", ".join(f'"{name}"' for name in shown) + "," * (len(shown) == 1)
     flag = "--" + option.replace("_", "-")
-    return f"{option}=({python}) or " + " ".join(f'{flag} "{name}"' for name in shown)
+    return f"{option}=({python}) or " + " ".join(f"{flag} {in_shell(name)}" for name in shown)
+
+
+def in_shell(name: str) -> str:
+    """Return a name in quotes that a shell takes as it is.
+
+    >>> in_shell("id"), in_shell("$(ls)")
+    ('"id"', "'$(ls)'")
+    """
+    return shlex.quote(name) if set(name) & set('$`"\\!') else f'"{name}"'

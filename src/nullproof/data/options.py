@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from nullproof.data.binning import Binning
-from nullproof.data.files import open_blocks
 from nullproof.data.missing import REST, Missing, Spellings
 from nullproof.data.schema import ONE, Feature, Schema
 from nullproof.data.sources import (
     AS_IT_IS,
-    Blocks,
     FileOptions,
     Reading,
     Table,
@@ -169,21 +167,14 @@ class TableOptions:
                 )
             self.file.refuse("opened already")
             return source
-        return open_table(
-            source,
+        how = Reading(
             missing=self.spelled if like is None else like.missing,
             as_text=(*stay_text(label, like), *([] if key is None else [key])),
             domains={name: self.declared(name) for name in self.domains},
             file=self.file,
             like=None if like is None else dict(like.formats),
         )
-
-    def open_blocks(
-        self, path: str, label: str | None, like: Schema, key: str | None = None
-    ) -> Blocks:
-        """Open a file in the same way, to be read in blocks."""
-        kept = frozenset((*stay_text(label, like), *([] if key is None else [key])))
-        return open_blocks(path, Reading(like.missing, kept, {}, self.file, dict(like.formats)))
+        return open_table(source, how)
 
     def refuse_beside_like(self, usual: TableOptions) -> None:
         """Reject whatever is not as ``usual`` where an index to count like has settled it."""
@@ -210,3 +201,9 @@ def stay_text(label: str | None, like: Schema | None = None) -> tuple[str, ...]:
     labels = [] if label is None else [label]
     categories = [] if like is None else [f.name for f in like.features if f.kind == "category"]
     return (*labels, *categories)
+
+
+def refuse_seed(seed: Any) -> None:
+    """Refuse what no random numbers can be drawn from, or no two times the same."""
+    if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
+        raise NullproofError(f"seed is {seed!r}; give a whole number that is 0 or more")

@@ -1,24 +1,122 @@
-"""The rows to predict, as codes of an index's features: all at once, or in chunks."""
+"""The rows to predict: their names, and their cells as codes of an index's features."""
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.data.keys import Key, RowNames, refuse_key, row_names
 from nullproof.data.options import AS_USUAL
 from nullproof.data.schema import Schema, encode, n_outside
-from nullproof.data.sources import Blocks, Table, open_table, rows_like
+from nullproof.data.sources import Reading, Table, no_such_column, open_table, rows_like
+from nullproof.data.types import is_missing, text
 from nullproof.errors import NullproofError, notice
-from nullproof.words import some
+from nullproof.words import cut, many, some
+
+# What names the rows: a key column, or one name each.
+
+Key = str | Iterable[Any]
+_UNNAMED = "key"
+
+
+@dataclass(frozen=True, eq=False)
+class RowNames:
+    """The names of some rows as text, None for a row without one, and the column that they come from.
+
+    The column is ``"key"`` where they were given one by one.
+    """
+
+    column: str
+    values: NDArray[np.object_]
+
+    def take(self, places: NDArray[np.intp]) -> RowNames:
+        """Return the names of some of the rows."""
+        return RowNames(self.column, self.values[places])
+
+
+def shown_name(names: RowNames | None, place: int) -> str:
+    """Return how a sentence names a row: by its name, else by its position (``#12`` beside names)."""
+    if names is None:
+        return str(place)
+    return f"#{place}" if names.values[place] is None else str(names.values[place])
+
+
+def key_at(names: RowNames | None, place: int) -> dict[str, Any]:
+    """Return the entry ``key`` of one row in a JSON form, if the rows have names."""
+    return {} if names is None else {"key": names.values[place]}
+
+
+def place_of(written: str, names: RowNames | None, n_rows: int, option: str) -> int:
+    """Return the row that is meant: by its name if the rows have names, else by its position from 0.
+
+    ``option`` is what messages call it by.
+    """
+    if names is None:
+        if written.isascii() and written.isdigit() and int(written) < n_rows:
+            return int(written)
+        raise NullproofError(
+            f"{option} is {cut(written)!r}; give the position of a point, from 0 to {n_rows - 1:,}"
+        )
+    places = np.flatnonzero(names.values == written).tolist()
+    if len(places) == 1:
+        return int(places[0])
+    if places:
+        raise NullproofError(
+            f"{option} is {cut(written)!r}, which names points {some(places, 5)} in {names.column!r}; "
+            "leave --key out and give a position"
+        )
+    known = some((cut(name) for name in names.values if name is not None), 5)
+    raise NullproofError(
+        f"{option} is {cut(written)!r}, but no point has this name in {names.column!r}; give one of {known}"
+    )
+
+
+def refuse_key(schema: Schema, key: Key | None, option: str = "key") -> None:
+    """Reject a key that the index predicts from or that it predicts."""
+    if not isinstance(key, str):
+        return
+    if key == schema.label_name:
+        raise NullproofError(
+            f"{option} is {key!r}, the label; give a column that tells the rows apart"
+        )
+    if key in schema.position:
+        raise NullproofError(
+            f"{option} is {key!r}, which the index counts as a feature; count the table anew without it "
+            f'(ignore=["{key}"], or --key when it is counted)'
+        )
+
+
+def row_names(key: Key, frame: nw.DataFrame[Any] | None, rows: Any, n_rows: int) -> RowNames:
+    """Return the names of the rows of a data frame, or of plain rows."""
+    column, cells = _UNNAMED, key
+    if isinstance(key, str):
+        column = key
+        if frame is not None:
+            if key not in frame.columns:
+                raise no_such_column(key, frame.columns)
+            cells = frame[key].to_list()
+        elif rows is not None and all(isinstance(row, Mapping) for row in rows):
+            cells = [row.get(key) for row in rows]
+        else:
+            raise NullproofError(
+                f"key is {key!r}, but these points have no column names; give one name per point"
+            )
+    written = [None if is_missing(cell) else text(cell) or None for cell in cells]
+    if len(written) != n_rows:
+        raise NullproofError(
+            f"key has {many(len(written), 'name')} but there are {n_rows:,} points; give one each"
+        )
+    values = np.empty(n_rows, dtype=object)
+    values[:] = written
+    return RowNames(column, values)
+
+
+# Points as codes.
 
 Kind = Literal["known", "unseen", "skipped", "missing", "candidates"]
 OwnMissing = Literal["skip", "any"]
@@ -71,8 +169,6 @@ class Points:
         ``"skip"``: an unknown feature is left out; ``"any"``: it may hold any value.
         """
         refuse_reading(own_missing)
-        if self._plain:
-            return self if self.own_missing == own_missing else self._called(own_missing)
         before, after = (_MISSING, _SKIPPED) if own_missing == "skip" else (_SKIPPED, _MISSING)
         codes = self.codes
         for j in np.flatnonzero(self._largest >= self.n_values + before).tolist():
@@ -84,17 +180,9 @@ class Points:
             return self
         return replace(self, codes=codes, own_missing=own_missing)
 
-    def _called(self, own_missing: OwnMissing) -> Points:
-        """Return the same points, read the other way; what was found of their codes is kept."""
-        other = Points.__new__(Points)
-        vars(other).update(vars(self), own_missing=own_missing)
-        return other
-
     @property
     def complete(self) -> NDArray[np.bool_]:
         """Which points have one value for every feature that is not left out."""
-        if self._plain:
-            return np.ones(len(self), dtype=bool)
         wanting = np.flatnonzero(self._largest > self.n_values + _SKIPPED)
         last = self.n_values[wanting, None] + _SKIPPED
         return np.asarray((self.codes[wanting] <= last).all(axis=0))
@@ -108,8 +196,6 @@ class Points:
     def n_unseen(self) -> NDArray[np.int64]:
         """Per feature: how many points have a value outside the domain."""
         n_unseen = np.zeros(len(self.n_values), dtype=np.int64)
-        if self._plain:
-            return n_unseen
         # One feature after another: no copy of all codes.
         for j in np.flatnonzero(self._largest >= self.n_values).tolist():
             n_unseen[j] = np.count_nonzero(self.codes[j] == self.n_values[j])
@@ -120,11 +206,6 @@ class Points:
         """Features × points: cells without any value, whether left out or read as any value."""
         first = self.n_values[:, None] + _SKIPPED
         return np.asarray((self.codes >= first) & (self.codes < first + 2))
-
-    @property
-    def skipped(self) -> NDArray[np.bool_]:
-        """Features × points: cells whose feature is left out."""
-        return np.asarray(self.codes == self.n_values[:, None] + _SKIPPED)
 
     @property
     def holes(self) -> NDArray[np.bool_]:
@@ -139,11 +220,6 @@ class Points:
         return n_missing
 
     @cached_property
-    def _plain(self) -> bool:
-        """Whether every cell holds a value of its domain."""
-        return bool((self._largest < self.n_values).all())
-
-    @cached_property
     def _largest(self) -> NDArray[np.int32]:
         """The largest code of each feature: one quick look that settles most questions."""
         largest: NDArray[np.int32] = self.codes.max(axis=1, initial=0)
@@ -151,8 +227,11 @@ class Points:
 
     def take(self, positions: NDArray[np.intp]) -> Points:
         """Return some of the points."""
-        some = self.with_codes(self.codes.take(positions, axis=1))
-        return some if self.names is None else replace(some, names=self.names.take(positions))
+        names = None if self.names is None else self.names.take(positions)
+        codes = self.codes.take(positions, axis=1)
+        return replace(
+            self, codes=codes, source=None, rows=None, n_outside=(), single=False, names=names
+        )
 
     def take_whole(self, positions: NDArray[np.intp]) -> Points:
         """Return some of the points, each with its own cells."""
@@ -162,12 +241,6 @@ class Points:
         elif self.rows is not None:
             rows = [self.rows[place] for place in positions.tolist()]
         return replace(self.take(positions), rows=rows)
-
-    def with_codes(self, codes: NDArray[np.int32]) -> Points:
-        """Return other points of the same features and candidates."""
-        return replace(
-            self, codes=codes, source=None, rows=None, n_outside=(), single=False, names=None
-        )
 
     def own(self, j: int, name: str, position: int) -> Any:
         """Return a cell as the point itself has it, None where that is no longer known."""
@@ -211,15 +284,6 @@ class Points:
         column = self.codes[:, position].tolist()
         return [self.candidates(j, code) for j, code in enumerate(column)]
 
-    def n_completions(self, position: int) -> int:
-        """Count the ways to fill the missing cells of one point."""
-        return math.prod(map(len, self.choices(position)))
-
-    def completions(self, position: int) -> Points:
-        """Return every way to fill the missing cells of one point."""
-        codes = np.array(list(itertools.product(*self.choices(position))), dtype=np.int32)
-        return self.with_codes(np.ascontiguousarray(codes.T))
-
 
 def refuse_reading(own_missing: Any, option: str = "own_missing") -> None:
     """Reject what is none of the two readings of a point's own missing cells."""
@@ -247,10 +311,10 @@ def encode_points(
     ``smoothed``, the warning says what follows. ``key`` names the points.
     """
     refuse_key(schema, key)
-    column = key if isinstance(key, str) else None
-    encoded = points if isinstance(points, Points) else encode_quietly(schema, points, column)
-    if encoded is not points and (not encoded._plain or any(encoded.n_outside)):
-        warn_of_unseen(schema, encoded.n_unseen, encoded.n_outside, smoothed=smoothed)
+    encoded = encode_quietly(schema, points, key if isinstance(key, str) else None)
+    if encoded is not points:
+        for line in unseen_notices(schema, encoded, smoothed=smoothed):
+            notice(line)
     if key is None:
         return encoded
     return replace(encoded, names=row_names(key, encoded.frame, encoded.rows, len(encoded)))
@@ -279,9 +343,14 @@ def encode_quietly(schema: Schema, points: Any, key: str | None = None) -> Point
         column = table.like(feature)
         encoded = encode(feature, column)
         codes[j] = encoded.codes
-        all_sets.append(_set_codes(codes[j], encoded.sets, feature.n_values))
+        if encoded.codes.min(initial=0) < 0:
+            codes[j, encoded.codes < 0] = feature.n_values + _MISSING
+        places: dict[tuple[int, ...], int] = {}
+        for row, candidates in encoded.sets.items():
+            place = places.setdefault(candidates, len(places))
+            codes[j, row] = feature.n_values + _FIRST_SET + place
+        all_sets.append(tuple(places))
         outside.append(n_outside(feature, column))
-    _write_missing(codes, schema.n_values)
     return Points(
         codes,
         schema.n_values,
@@ -357,10 +426,10 @@ def _table(schema: Schema, points: Any, key: str | None) -> Table:
         columns = schema.row_columns(points.shape[1]) if points.ndim == 2 else ()
         if points.ndim != 2 or points.shape[1] != len(columns):
             raise _wrong_shape(points, schema)
-        return open_table(points, missing=schema.missing).renamed(columns)
+        return open_table(points, Reading(schema.missing)).renamed(columns)
     table = AS_USUAL.open(points, None, schema, key)
     names = [feature.name for feature in schema.features]
-    lacking = [name for name in names if name not in table.known_names]
+    lacking = [name for name in names if name not in table.columns]
     if lacking:
         raise NullproofError(
             f"the points lack {len(lacking)} of the {len(names)} features: {some(map(repr, lacking), 3)}; "
@@ -369,45 +438,17 @@ def _table(schema: Schema, points: Any, key: str | None) -> Table:
     return table
 
 
-def _set_codes(
-    codes: NDArray[np.int32], sets: Mapping[int, tuple[int, ...]], n_values: int
-) -> tuple[tuple[int, ...], ...]:
-    """Write the codes of cells with several candidates, and return their candidates in order."""
-    places: dict[tuple[int, ...], int] = {}
-    for row, candidates in sets.items():
-        codes[row] = n_values + _FIRST_SET + places.setdefault(candidates, len(places))
-    return tuple(places)
-
-
-def _write_missing(codes: NDArray[np.int32], n_values: NDArray[np.int64]) -> None:
-    """Write the codes of missing cells, of as many features at a time as fit into the cache."""
-    missing = (n_values + _MISSING).astype(np.int32)[:, None]
-    n_features, n_points = codes.shape
-    step = max(1, _CELLS // max(1, n_points))
-    for start in range(0, n_features, step):
-        own = codes[start : start + step]
-        unknown = own < 0
-        if unknown.any():
-            np.copyto(own, missing[start : start + step], where=unknown)
-
-
-def warn_of_unseen(
-    schema: Schema,
-    n_unseen: NDArray[np.int64],
-    n_outside: Sequence[int] | NDArray[np.int64],
-    *,
-    smoothed: bool,
-) -> None:
-    """Warn about values in the points that never occur in the training data, or lie beyond its ends."""
-    if unseen := _named(schema, n_unseen):
+def unseen_notices(schema: Schema, points: Points, *, smoothed: bool) -> Iterator[str]:
+    """Say which values of the points never occur in the training data, or lie beyond its ends."""
+    if unseen := _named(schema, points.n_unseen):
         follows = (
             "for every label they count as values of no row"
             if smoothed
             else "without smoothing (alpha = 0) every label ties at zero there"
         )
-        notice(f"points hold values that the training table never shows in {unseen}; {follows}")
-    if outside := _named(schema, n_outside):
-        notice(
+        yield f"points hold values that the training table never shows in {unseen}; {follows}"
+    if outside := _named(schema, points.n_outside):
+        yield (
             f"points lie outside what the training table shows in {outside}; they count to the bins at "
             "its ends"
         )
@@ -416,35 +457,4 @@ def warn_of_unseen(
 def _named(schema: Schema, counts: Sequence[int] | NDArray[np.int64]) -> str:
     """Name the features that have some cells, with how many."""
     places = np.flatnonzero(counts).tolist()
-    return some([f"{schema.features[j].name!r} ({counts[j]})" for j in places], 5)
-
-
-class Chunk(NamedTuple):
-    """Some points, the table that they come in, where the first of them stands, what is read so far."""
-
-    points: Points
-    table: Table
-    first: int
-    share: float
-
-
-def read_points_in_chunks(
-    schema: Schema, blocks: Blocks, own_missing: OwnMissing, key: str | None, *, smoothed: bool
-) -> Iterator[Chunk]:
-    """Encode points block by block; after the last, warn of what `encode_points` warns of.
-
-    ``key`` is the column that names the points; ``smoothed`` says whether there is any smoothing.
-    """
-    wanted = {*schema.position, schema.label_name, *([] if key is None else [key])}
-    n_unseen, n_outside = np.zeros((2, len(schema.features)), dtype=np.int64)
-    first = 0
-    for table, share in blocks.tables(wanted):
-        points = encode_quietly(schema, table)
-        n_unseen += points.n_unseen
-        n_outside += np.array(points.n_outside, dtype=np.int64)
-        if key is not None:
-            names = row_names(key, points.frame, points.rows, len(points))
-            points = replace(points, names=names)
-        yield Chunk(points.read(own_missing), table, first, share)
-        first += len(points)
-    warn_of_unseen(schema, n_unseen, n_outside, smoothed=smoothed)
+    return some([f"{cut(schema.features[j].name)!r} ({counts[j]})" for j in places], 5)

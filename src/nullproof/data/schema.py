@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.data.binning import (
-    EVERY_ROW,
     Binning,
     Rows,
     Shown,
@@ -42,6 +41,7 @@ from nullproof.data.types import (
     in_order,
     parsed_date,
     text,
+    unsupported,
 )
 from nullproof.errors import NullproofError
 from nullproof.words import cut, many, some
@@ -204,8 +204,8 @@ def fit_feature(
     *,
     bins: int,
     binning: Binning,
+    rows: Rows,
     domain: Sequence[str] = (),
-    rows: Rows = EVERY_ROW,
     missing_is_value: bool = False,
 ) -> tuple[Feature, Encoded]:
     """Learn the domain of a training column and encode the column with it.
@@ -215,13 +215,13 @@ def fit_feature(
     if domain and not column.known.any() and not column.sets and None not in map(as_number, domain):
         column = Column(column.name, "number", numbers=np.full(len(column), np.nan))
     if column.kind in ("number", "date") and not domain and binning != "none":
-        found = learn_bins(column, bins, binning, rows, _candidates(column))
-        feature = binned_feature(
-            column.name, column.kind, found.edges, found.shown, missing_is_value
-        )
-        if len(feature.bins) < len(found.edges) - 1:
+        if column.sets:
+            raise unsupported(column.name, "sets of candidates among numbers that get bins")
+        edges, codes, shown = learn_bins(column, bins, binning, rows)
+        feature = binned_feature(column.name, column.kind, edges, shown, missing_is_value)
+        if len(feature.bins) < len(edges) - 1:
             return feature, encode(feature, column)
-        return feature, _encoded(feature, column, found.codes)
+        return feature, _encoded(feature, column, codes)
     if column.kind == "date" and any(parsed_date(value) is None for value in domain):
         column = _as_text(column)
     values = _values_of(column, domain)
@@ -245,13 +245,9 @@ def _with_texts(feature: Feature, texts: Mapping[int, str]) -> Feature:
     return replace(feature, bins=bins, values=(*(texts[b] for b in bins), *extra))
 
 
-def _candidates(column: Column) -> list[Any]:
-    """Return the values that cells with several candidates may hold."""
-    return [x for candidates in column.sets.values() for x in candidates]
-
-
 def _values_of(column: Column, declared: Sequence[str]) -> tuple[str, ...]:
     """Return the values of a column without bins, candidates and declared values included."""
+    candidates = [x for several in column.sets.values() for x in several]
     if column.numbers is None:
         if column.kind == "boolean":
             declared = [value.lower() for value in declared]
@@ -259,14 +255,14 @@ def _values_of(column: Column, declared: Sequence[str]) -> tuple[str, ...]:
         if not seen.issubset(column.declared):
             codes = np.unique(np.asarray(column.codes)).tolist()
             seen = {column.values[code] for code in codes if code >= 0}
-        return in_order({*seen, *_candidates(column), *declared, *column.declared})
+        return in_order({*seen, *candidates, *declared, *column.declared})
     given = [_reader(column.kind)(value) for value in declared]
     if None in given:
         raise NullproofError(
             f"domains declares texts for column {column.name!r}, which holds numbers; "
             "declare numbers there or turn the column into text"
         )
-    numbers = [*distinct(column.held)[0].tolist(), *_candidates(column), *given]
+    numbers = [*distinct(column.held)[0].tolist(), *candidates, *given]
     return in_order({column.write(number) for number in numbers})
 
 
@@ -274,9 +270,7 @@ def widen_feature(feature: Feature, column: Column) -> Feature:
     """Return the feature with those values of a further column added that its domain lacks; bins stay."""
     column = _as_kind(feature, column)
     if feature.edges:
-        held = column.held
-        found = np.concatenate([held, np.array(_candidates(column), dtype=held.dtype)])
-        return _with_bins(feature, shown_numbers(found, feature.edges, feature.kind))
+        return _with_bins(feature, shown_numbers(column.held, feature.edges, feature.kind))
     new = {*_values_of(replace(column, declared=()), ())} - feature.domain
     if not new:
         return feature
@@ -353,9 +347,9 @@ def _encode_numbers(feature: Feature, array: NDArray[Any]) -> NDArray[Any]:
             codes = table[codes]
         return codes.astype(kind, copy=False)
     if feature.kind == "code":
-        outside = (array >= n_values) | (array > np.floor(array))
-        inside = np.where(outside, np.float64(n_values), array).astype(np.float64)
-        return np.maximum(np.nan_to_num(inside, nan=MISSING), MISSING).astype(kind)
+        if array.dtype.kind == "f":
+            array = np.where(array > np.floor(array), n_values, np.nan_to_num(array, nan=MISSING))
+        return np.asarray(np.clip(array, MISSING, n_values), dtype=kind)
     found, cells = distinct(array)
     write = date_text if feature.kind == "date" else text
     table = np.array(

@@ -9,12 +9,12 @@ from __future__ import annotations
 import datetime as dt
 import difflib
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
@@ -46,10 +46,6 @@ if TYPE_CHECKING:
 Stamp = tuple[int, int, int]
 # Up to so many cells a query of polars takes longer than its work.
 _FEW = 300
-# Where the years 1 and 10000 begin, in seconds since 1970.
-_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_800
-# Columns of results that hold text even where they hold nothing but None.
-_TEXTS = ("key", "label", "likeliest", "not_worked_out", "predicted", "rival")
 
 
 # The limits of nullproof: behind the door floats neither overflow nor underflow.
@@ -146,13 +142,30 @@ AS_IT_IS = FileOptions()
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is to be read; `open_table` explains each."""
+    """How a table is to be read.
 
-    missing: Missing
-    as_text: frozenset[str]
-    domains: Mapping[str, Collection[str]]
-    file: FileOptions
-    like: Formats | None
+    Parameters
+    ----------
+    missing
+        What means missing.
+    as_text
+        Columns of a text file to keep as they are written: ``01`` stays ``01``.
+    domains
+        Declared values by column.
+    file
+        How a file is to be read where it does not say so itself.
+    like
+        How the training table writes numbers and dates, if a file is to be read as that was.
+    """
+
+    missing: Missing = USUAL
+    as_text: Collection[str] = ()
+    domains: Mapping[str, Collection[str]] = field(default_factory=dict)
+    file: FileOptions = AS_IT_IS
+    like: Formats | None = None
+
+
+NOTHING_ASKED = Reading()
 
 
 @dataclass(frozen=True)
@@ -161,8 +174,8 @@ class Table:
 
     Parameters
     ----------
-    get
-        Returns the cells of a column, before anybody asked what is spelled missing.
+    columns
+        The cells of each column as they came: a series, an array or a list.
     missing
         What means missing.
     source
@@ -181,9 +194,8 @@ class Table:
         Rows of the file that are no data, and were left out.
     """
 
-    names: tuple[str, ...]
+    columns: Mapping[str, Any]
     n_all: int
-    get: Callable[[str], Column]
     missing: Missing = USUAL
     source: Any = None
     in_file: bool = False
@@ -194,15 +206,15 @@ class Table:
     skipped: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        check_limits(n_columns=len(self.names))
+        check_limits(n_columns=len(self.columns))
 
     @property
     def n_rows(self) -> int:
         return self.n_all if self.rows is None else len(self.rows)
 
     @cached_property
-    def known_names(self) -> frozenset[str]:
-        return frozenset(self.names)
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.columns)
 
     @cached_property
     def frame(self) -> nw.DataFrame[Any] | None:
@@ -211,15 +223,15 @@ class Table:
 
     def renamed(self, names: Sequence[str]) -> Table:
         """Return the same columns under other names."""
-        if tuple(names) == self.names:
-            return self
-        places = dict(zip(names, self.names, strict=True))
-        get = lambda name: replace(self.get(places[name]), name=name)  # noqa: E731
-        return replace(self, names=tuple(names), get=get)
+        return replace(self, columns=dict(zip(names, self.columns.values(), strict=True)))
 
     def some(self, rows: NDArray[np.intp]) -> Table:
         """Return some of the rows, as if there were no others."""
         return replace(self, rows=rows if self.rows is None else self.rows[rows])
+
+    def get(self, name: str) -> Column:
+        """Read a column before anybody asks what is spelled missing."""
+        return raw_cells(name, self.columns[name])
 
     def column(self, name: str, declared: Iterable[str] = ()) -> Column:
         """Read one column to learn from, with its declared values."""
@@ -236,7 +248,7 @@ class Table:
         return self._read(name, rule)
 
     def _read(self, name: str, rule: Rule) -> Column:
-        if name not in self.known_names:
+        if name not in self.columns:
             raise no_such_column(name, self.names)
         column = self.get(name)
         if self.rows is not None:
@@ -258,9 +270,6 @@ def no_such_column(name: str, names: Sequence[str]) -> NullproofError:
 
 def refuse_unknown(wanted: Iterable[str], names: Collection[str], option: str) -> None:
     """Reject an option that names a column the table does not have."""
-    wanted = list(wanted)
-    if not wanted:
-        return
     known = frozenset(names)
     unknown = [name for name in wanted if name not in known]
     if unknown:
@@ -272,53 +281,18 @@ def refuse_unknown(wanted: Iterable[str], names: Collection[str], option: str) -
 # The door.
 
 
-def open_table(
-    source: Any,
-    *,
-    missing: Missing = USUAL,
-    as_text: Collection[str] = (),
-    domains: Mapping[str, Collection[str]] | None = None,
-    file: FileOptions = AS_IT_IS,
-    like: Formats | None = None,
-) -> Table:
-    """Open a path, a data frame, an array or a mapping.
-
-    Parameters
-    ----------
-    as_text
-        Columns of a text file to keep as they are written: ``01`` stays ``01``.
-    domains
-        Declared values by column.
-    like
-        How the training table writes numbers and dates, if a file is to be read as that was.
-    """
+def open_table(source: Any, how: Reading = NOTHING_ASKED) -> Table:
+    """Open a path, a data frame, an array or a mapping."""
     if isinstance(source, str | Path):
         from nullproof.data.files import read_file
 
-        return read_file(source, Reading(missing, frozenset(as_text), domains or {}, file, like))
-    file.refuse(f"a {type(source).__name__}")
+        return read_file(source, how)
+    how.file.refuse(f"a {type(source).__name__}")
     if isinstance(source, np.ndarray):
-        return _of_array(source, missing)
+        return _of_array(source, how.missing)
     if isinstance(source, Mapping):
-        return _of_mapping(source, missing)
-    return _of_frame(source, missing)
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """A table that comes in blocks of rows: its columns, and a way to go through the blocks.
-
-    Each block is a table with at least the ``wanted`` columns, and comes with the share of all rows that
-    are read then.
-    """
-
-    names: tuple[str, ...]
-    tables: Callable[[Collection[str]], Iterator[tuple[Table, float]]]
-
-    @classmethod
-    def of(cls, table: Table) -> Blocks:
-        """Return a table that is in memory as one block."""
-        return cls(table.names, lambda _: iter([(table, 1.0)]))
+        return _of_mapping(source, how.missing)
+    return _of_frame(source, how.missing)
 
 
 def _of_frame(source: Any, missing: Missing) -> Table:
@@ -330,12 +304,12 @@ def _of_frame(source: Any, missing: Missing) -> Table:
             # pandas numbers the columns of an array.
             source = source.set_axis(names, axis="columns")
         _refuse_twice(names)
-        return Table(tuple(names), len(source), partial(_pandas_column, source), missing, source)
+        columns = (series for _, series in source.items())
+        return Table(dict(zip(names, columns, strict=True)), len(source), missing, source)
     if nw.dependencies.is_pyarrow_table(source):
-        names = source.column_names
-        _refuse_twice(names)
-        get = lambda name: _arrow_column(name, source[name])  # noqa: E731
-        return Table(tuple(names), source.num_rows, get, missing, source)
+        _refuse_twice(source.column_names)
+        arrays = dict(zip(source.column_names, source.columns, strict=True))
+        return Table(arrays, source.num_rows, missing, source)
     try:
         frame: Any = nw.from_native(source)
         if isinstance(frame, nw.LazyFrame):
@@ -365,62 +339,61 @@ def _refuse_twice(names: Sequence[str]) -> None:
 
 def table_of_polars(frame: pl.DataFrame, missing: Missing) -> Table:
     columns = {series.name: series for series in frame.get_columns()}
-    get = lambda name: series_column(name, columns[name])  # noqa: E731
-    return Table(tuple(columns), frame.height, get, missing, frame)
+    return Table(columns, frame.height, missing, frame)
 
 
 def _of_array(array: NDArray[Any], missing: Missing) -> Table:
     if array.dtype.names:
-        fields = {name: array[name] for name in array.dtype.names}
-        return Table(tuple(fields), len(array), lambda n: _array_column(n, fields[n]), missing)
+        return Table({name: array[name] for name in array.dtype.names}, len(array), missing)
     if array.ndim != 2:
         raise NullproofError(
             f"the array has {array.ndim} dimensions; give two: one row per point, "
             "one column per feature"
         )
-    names = tuple(f"x{j}" for j in range(array.shape[1]))
-    get = lambda name: _array_column(name, array[:, int(name[1:])])  # noqa: E731
-    return Table(names, len(array), get, missing)
+    columns = {f"x{j}": array[:, j] for j in range(array.shape[1])}
+    return Table(columns, len(array), missing)
 
 
 def _of_mapping(source: Mapping[Any, Any], missing: Missing) -> Table:
-    columns = {str(name): cells for name, cells in source.items()}
     columns = {
-        name: cells if hasattr(cells, "__len__") else list(cells) for name, cells in columns.items()
+        str(name): cells if hasattr(cells, "__array__") else np.fromiter(cells, dtype=object)
+        for name, cells in source.items()
     }
     lengths = {len(cells) for cells in columns.values()}
     if len(lengths) > 1:
         raise NullproofError("the columns differ in length; give one cell per row in each")
-    n_rows = lengths.pop() if lengths else 0
-    return Table(tuple(columns), n_rows, lambda name: raw_cells(name, columns[name]), missing)
+    return Table(columns, lengths.pop() if lengths else 0, missing)
 
 
 # From any library to a `Column`.
 
 
 def raw_cells(name: str, cells: Any) -> Column:
-    """Return the cells of one column: an array, a series of any library, or plain Python cells."""
+    """Return the cells of one column: an array, a series of any library, or plain Python cells.
+
+    Plain Python cells alone, which are those of rows, may be sets of candidates.
+    """
     import polars as pl
 
-    if isinstance(cells, np.ndarray):
-        return _array_column(name, cells)
     if isinstance(cells, pl.Series):
         return series_column(name, cells)
+    if isinstance(cells, np.ndarray):
+        return _array_column(name, cells)
     if nw.dependencies.is_pandas_series(cells):
-        return _pandas_column({name: cells}, name)
+        return _pandas_column(name, cells)
     if hasattr(cells, "to_pylist") and hasattr(cells, "type"):
         return _arrow_column(name, cells)
     if hasattr(cells, "to_numpy"):
         return _array_column(name, cells.to_numpy())
-    return _cells_column(name, list(cells))
+    return _python_column(name, cells)
 
 
 def series_column(name: str, series: pl.Series) -> Column:
-    """Return a series of polars as a column of one of the five kinds; lists are sets of candidates."""
+    """Return a series of polars as a column of one of the five kinds."""
     import polars as pl
 
-    if isinstance(series.dtype, pl.Object | pl.List | pl.Array):
-        return _cells_column(name, series.to_list())
+    if series.dtype == pl.Object:
+        return series_column(name, _series_of_cells(name, series.to_list()))
     series = to_kind(series if series.name == name else series.alias(name))
     dtype, nulls = series.dtype, series.null_count()
     if dtype == pl.Float64:
@@ -469,21 +442,15 @@ def _arrow_column(name: str, array: Any) -> Column:
     return series_column(name, series)
 
 
-def _pandas_column(frame: Any, name: str) -> Column:
+def _pandas_column(name: str, column: Any) -> Column:
     """Read a column of pandas by its dtype; pyarrow is needed only where it made the column."""
-    import polars as pl
-
-    column = frame[name]
     dtype = column.dtype
-    if isinstance(dtype, np.dtype):
-        return (
-            _cells_column(name, column.tolist())
-            if dtype.kind == "O"
-            else _array_column(name, column.to_numpy())
-        )
+    if isinstance(dtype, np.dtype) and dtype.kind != "O":
+        return _array_column(name, column.to_numpy())
     if hasattr(dtype, "categories"):
         return _categories(name, column.array.codes, dtype.categories.tolist())
-    is_text, in_arrow = dtype.name in ("str", "string"), getattr(dtype, "storage", "") == "pyarrow"
+    is_text = dtype.name in ("str", "string", "object")
+    in_arrow = getattr(dtype, "storage", "") == "pyarrow"
     if is_text and in_arrow and len(column) >= _FEW:
         # Codes of Arrow take half of the time of turning its texts into polars.
         array = column.array.__arrow_array__()
@@ -492,8 +459,7 @@ def _pandas_column(frame: Any, name: str) -> Column:
         codes = encoded.indices.fill_null(MISSING).to_numpy()
         return Column(name, "category", codes=codes, values=encoded.dictionary.to_pylist())
     if is_text:
-        cells = [None if is_missing(x) else x for x in column.tolist()]
-        return series_column(name, pl.Series(name, cells, pl.String))
+        return series_column(name, _series_of_cells(name, column.tolist()))
     if in_arrow or hasattr(dtype, "pyarrow_dtype"):
         return _arrow_column(name, column.array.__arrow_array__())
     if getattr(dtype, "tz", None) is not None:
@@ -508,7 +474,7 @@ def _pandas_column(frame: Any, name: str) -> Column:
 
 def _categories(name: str, codes: NDArray[Any], categories: Sequence[Any]) -> Column:
     """Return a categorical as codes of texts; two categories with one text are one value."""
-    if any(isinstance(value, tuple | list | bytes | Mapping) for value in categories):
+    if any(isinstance(value, _NESTED) for value in categories):
         raise unsupported(name, "categories that are no plain values")
     values = [text(value) for value in categories]
     if len({*values}) < len(values):
@@ -522,47 +488,45 @@ def _array_column(name: str, array: NDArray[Any]) -> Column:
     """Return a plain or masked one-dimensional array as a column."""
     import polars as pl
 
-    mask = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
-    plain = np.asarray(array.data if mask is not None else array)
-    kind = plain.dtype.kind
+    kind = array.dtype.kind
     if kind in "OUSV":
-        return _cells_column(name, array.tolist())
+        return series_column(name, _series_of_cells(name, array.tolist()))
     if kind == "c":
         raise unsupported(name, "complex numbers")
-    if kind == "m":
-        plain = np.where(np.isnat(plain), np.nan, (plain / np.timedelta64(1, "s")).astype(float))
-    elif kind == "f":
+    plain = np.asarray(array.data if isinstance(array, np.ma.MaskedArray) else array)
+    if kind == "f":
         plain = plain.astype(np.float64, copy=False)
-    series = _moments(name, plain) if kind == "M" else pl.Series(name, np.ascontiguousarray(plain))
-    return series_column(name, series if mask is None else series.set(pl.Series(mask), None))
+    elif kind == "m":
+        plain = np.where(np.isnat(plain), np.nan, (plain / np.timedelta64(1, "s")).astype(float))
+    elif kind == "M" and np.datetime_data(plain.dtype)[0] not in ("D", "ms", "us", "ns"):
+        # Years that overflow are refused, not wrapped around.
+        years = plain.astype("datetime64[Y]").astype(np.int64)[~np.isnat(plain)] + 1970
+        if len(years) and not 1 <= years.min() <= years.max() <= 9999:
+            raise unsupported(name, "years before 1 or after 9999")
+        plain = plain.astype("datetime64[us]")
+    series = pl.Series(name, np.ascontiguousarray(plain))
+    if isinstance(array, np.ma.MaskedArray):
+        series = series.set(pl.Series(np.ma.getmaskarray(array)), None)
+    return series_column(name, series)
 
 
-def _moments(name: str, array: NDArray[Any]) -> pl.Series:
-    import polars as pl
+# Plain Python cells.
 
-    unit, _ = np.datetime_data(array.dtype)
-    fine: Literal["ns", "us"] = "ns" if unit in ("ns", "ps", "fs", "as") else "us"
-    # Far years overflow microseconds: whole seconds tell whether they are within the limits.
-    seconds_ = array.astype("datetime64[s]").astype(np.int64)[~np.isnat(array)]
-    if len(seconds_) and not _FIRST_SECOND <= seconds_.min() <= seconds_.max() < _LAST_SECOND:
-        raise unsupported(name, "years before 1 or after 9999")
-    ticks = pl.Series(name, array.astype(f"datetime64[{fine}]").astype(np.int64))
-    return ticks.set(pl.Series(np.isnat(array)), None).cast(pl.Datetime(fine))
+_NESTED = (bytes, Mapping, tuple, list, set, frozenset, np.ndarray, complex)
 
 
-def _cells_column(name: str, cells: Sequence[Any]) -> Column:
+def _python_column(name: str, cells: Iterable[Any]) -> Column:
     """Return plain Python cells as a column of one kind; tuples, lists and sets are candidates."""
-    plain: list[Any] = []
+    plain = list(cells)
     sets: dict[int, tuple[Any, ...]] = {}
-    for row, cell in enumerate(cells):
+    for row, cell in enumerate(plain):
         if isinstance(cell, np.ndarray):
-            cell = cell.tolist()
+            plain[row] = cell = cell.tolist()
         if type(cell) is tuple or isinstance(cell, set | frozenset | list):
             candidates = _candidates(name, row, cell)
             if len(candidates) > 1:
                 sets[row] = candidates
-            cell = candidates[0] if len(candidates) == 1 else None
-        plain.append(None if is_missing(cell) else cell)
+            plain[row] = candidates[0] if len(candidates) == 1 else None
     listed = [x for candidates in sets.values() for x in candidates]
     column = series_column(name, _series_of_cells(name, [*plain, *listed]))
     if not sets:
@@ -582,21 +546,19 @@ def _candidates(name: str, row: int, cell: Collection[Any]) -> tuple[Any, ...]:
             f"column {name!r}, row {row}: the set of candidates is empty; "
             "give at least one value, or None where any is possible"
         )
-    if any(isinstance(x, Mapping) for x in cell):
-        raise unsupported(name, "nested values")
-    if any(isinstance(x, list | tuple | set | frozenset) for x in cell):
+    if any(isinstance(x, _NESTED) for x in cell):
         raise NullproofError(
             f"column {name!r}, row {row}: a candidate is itself a list; give plain values"
         )
     return () if any(map(is_missing, cell)) else tuple(dict.fromkeys(cell))
 
 
-def _series_of_cells(name: str, cells: list[Any]) -> pl.Series:
-    """Return Python values as a series of the one kind that holds them all; None is missing."""
+def _series_of_cells(name: str, cells: Sequence[Any]) -> pl.Series:
+    """Return Python values as a series of the one kind that holds them all."""
     import polars as pl
 
-    held = [cell for cell in cells if cell is not None]
-    dtype, write = _kind_of_cells(name, held)
+    cells = [None if is_missing(cell) else cell for cell in cells]
+    dtype, write = _kind_of_cells(name, [cell for cell in cells if cell is not None])
     try:
         return pl.Series(name, [None if x is None else write(x) for x in cells], dtype)
     except UnicodeEncodeError as problem:
@@ -612,8 +574,8 @@ def _kind_of_cells(name: str, held: Sequence[Any]) -> tuple[Any, Callable[[Any],
 
     if all(isinstance(cell, str) for cell in held):
         return pl.String, str
-    if any(isinstance(cell, bytes | Mapping | tuple | complex) for cell in held):
-        raise unsupported(name, "bytes or nested values")
+    if any(isinstance(cell, _NESTED) for cell in held):
+        raise unsupported(name, "lists, bytes or nested values")
     if all(isinstance(cell, bool | np.bool_) for cell in held):
         return pl.Boolean, bool
     if all(map(is_number, held)):
@@ -631,21 +593,21 @@ def _kind_of_numbers(name: str, held: Sequence[Any]) -> tuple[Any, Callable[[Any
     import polars as pl
 
     whole = [int(cell) for cell in held if isinstance(cell, int | np.integer)]
-    if len(whole) == len(held):
-        if not all(-(2**63) <= number < 2**63 for number in whole):
-            raise unsupported(name, "integers beyond 64 bits")
-        return pl.Int64, int
-    if any(int(float(number)) != number for number in whole if abs(number) < 2**1000):
-        raise unsupported(name, "integers that no double holds beside other numbers")
-    return pl.Float64, float
+    if len(whole) < len(held):
+        if any(int(float(number)) != number for number in whole if abs(number) < 2**1000):
+            raise unsupported(name, "integers that no double holds beside other numbers")
+        return pl.Float64, float
+    if not all(-(2**63) <= number < 2**63 for number in whole):
+        raise unsupported(name, "integers beyond 64 bits")
+    return pl.Int64, int
 
 
 # What is spelled missing in a column.
 
 
-def read_column(name: str, cells: pl.Series | Column, rule: Rule = NOTHING_SPELLED) -> Column:
-    """Read the cells of a column, without those that the rule takes as missing."""
-    column = cells if isinstance(cells, Column) else series_column(name, cells)
+def read_column(name: str, cells: Any, rule: Rule = NOTHING_SPELLED) -> Column:
+    """Read the cells of a column, of any library, without those that the rule takes as missing."""
+    column = cells if isinstance(cells, Column) else raw_cells(name, cells)
     if column.sets:
         # A set with an unknown candidate means any value. What a set names otherwise is a value.
         unknown = {*rule.named, *rule.numbers, *rule.moments}
@@ -738,8 +700,7 @@ def open_rows(rows: Sequence[Any], names: Sequence[str], *, missing: Missing = U
             )
         for cells, cell in zip(lists, row, strict=True):
             cells.append(cell)
-    table = _of_mapping(columns, missing)
-    return replace(table, n_all=len(rows))
+    return Table(columns, len(rows), missing)
 
 
 def rows_like(schema: Schema, rows: Sequence[Any]) -> Table:
@@ -754,7 +715,7 @@ def labels_apart(labels: Any, missing: Missing = USUAL) -> Column:
     rule = replace(missing.rule("label"), usual=False)
     if isinstance(labels, np.ndarray) and labels.ndim != 1:
         raise NullproofError(f"the labels are an array of shape {labels.shape}; give one per row")
-    return read_column("label", raw_cells("label", labels), rule.of_labels)
+    return read_column("label", labels, rule.of_labels)
 
 
 # Back to the caller's library.
@@ -770,8 +731,7 @@ def native_frame(
     if like is None:
         import polars as pl
 
-        texts = {name: pl.String for name in _TEXTS if name in columns}
-        return pl.DataFrame(columns, schema_overrides=texts)
+        return pl.DataFrame(columns).with_columns(pl.col(pl.Null).cast(pl.String))
     made = nw.from_dict(columns, backend=like.implementation)
     if like.implementation.is_pandas_like() and same_rows:
         native = made.to_native()

@@ -226,13 +226,12 @@ class Column:
         return self.values[self.codes[row]] if self.numbers is None else self.numbers[row].item()  # type: ignore[index]
 
     def rows(self, rows: NDArray[np.intp]) -> Column:
-        """Return the cells of some rows, in ascending order."""
+        """Return the cells of some rows; only whole columns have candidates."""
         numbers_, codes, mask = (
             None if array is None else array[rows]
             for array in (self.numbers, self.codes, self.mask)
         )
-        sets = {i: self.sets[row] for i, row in enumerate(rows.tolist()) if row in self.sets}
-        return replace(self, numbers=numbers_, codes=codes, mask=mask, sets=sets)
+        return replace(self, numbers=numbers_, codes=codes, mask=mask)
 
     def without(self, gone: NDArray[np.bool_]) -> Column:
         """Return the column with some of its numbers missing."""
@@ -270,7 +269,7 @@ def unsupported(name: str, what: str) -> NullproofError:
 def to_kind(series: pl.Series) -> pl.Series:
     """Turn a series of any type into text, Int64, Float64, Datetime("us") or Boolean, or reject it.
 
-    Categoricals and Enums, and lists of candidates, stay what they are.
+    Categoricals and Enums stay what they are.
     """
     import polars as pl
 
@@ -278,7 +277,10 @@ def to_kind(series: pl.Series) -> pl.Series:
     if dtype in (pl.String, pl.Int64, pl.Float64, pl.Boolean, pl.Categorical, pl.Enum):
         return series
     if dtype.is_integer():
-        return _whole(series)
+        whole = series.cast(pl.Int64, strict=False)
+        if whole.null_count() > series.null_count():
+            raise unsupported(name, "integers beyond 64 bits")
+        return whole
     if dtype.is_float():
         return series.cast(pl.Float64)
     if dtype == pl.Null:
@@ -293,18 +295,7 @@ def to_kind(series: pl.Series) -> pl.Series:
     if dtype == pl.Time:
         _refuse_lost(name, series.to_physical() % 1000)
         return pl.Series(name, [None if x is None else x.isoformat() for x in series], pl.String)
-    if isinstance(dtype, pl.List | pl.Array):
-        return series.arr.to_list() if isinstance(dtype, pl.Array) else series
     raise unsupported(name, f"type {dtype}")
-
-
-def _whole(series: pl.Series) -> pl.Series:
-    import polars as pl
-
-    found = series.cast(pl.Int64, strict=False)
-    if found.null_count() > series.null_count():
-        raise unsupported(series.name, "integers beyond 64 bits")
-    return found
 
 
 def _decimals(series: pl.Series) -> pl.Series:

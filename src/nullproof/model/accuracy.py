@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,8 +16,11 @@ from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats
 from nullproof.model.verdicts import VERDICTS
-from nullproof.show import curve_by_bias, shown_figure, shown_table
+from nullproof.results.pictures import curve_by_bias, shown_figure, shown_table
 from nullproof.words import PLAIN, either, per_cent
+
+if TYPE_CHECKING:
+    from nullproof.model.certify import Certificates
 
 NOT_RIGHT = "Certain says that the missing cells cannot change a prediction, not that it is right."
 _SAID = {"certain": "the certain", "holds": "those that hold", "open": "the open ones"}
@@ -39,24 +41,6 @@ class Group(NamedTuple):
     n: int = 0
     n_right: int = 0
     balanced_accuracy: float | None = None
-
-    @classmethod
-    def of(
-        cls,
-        among: NDArray[np.bool_],
-        right: NDArray[np.bool_] | None,
-        actual: NDArray[np.int32] | None,
-    ) -> Group:
-        """Count some points; ``right`` and ``actual`` are those of `CertaintyCurve`."""
-        n_points = int(among.sum())
-        if right is None or actual is None:
-            return cls(n_points)
-        known = among & (actual >= 0)
-        n_known = np.bincount(actual[known])
-        n_right = np.bincount(actual[known & right], minlength=len(n_known))
-        there = n_known > 0
-        balanced = float((n_right[there] / n_known[there]).mean()) if there.any() else None
-        return cls(n_points, int(n_known.sum()), int(n_right.sum()), balanced)
 
     @property
     def accuracy(self) -> float | None:
@@ -108,17 +92,6 @@ class CertaintyCurve:
         Per point whether the plain prediction is known to be right; None if no true label is known.
     actual
         Per point the position of its true label, -1 if that is not known; None if none is.
-
-    Examples
-    --------
-    >>> from nullproof import CountIndex, certify
-    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
-    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
-    >>> curve = certify(index, [("a", "x"), ("a", "y"), ("b", "y")]).curve()
-    >>> curve
-    CertaintyCurve: of 3 predictions hold 2 at 0, 2 at 0.05, 2 at 1
-    >>> curve.at(0.05).n_hold
-    2
     """
 
     tolerance: Floats
@@ -130,16 +103,27 @@ class CertaintyCurve:
         """How many points the curve is about."""
         return len(self.tolerance)
 
+    def group(self, among: NDArray[np.bool_]) -> Group:
+        """Count some of the points."""
+        n_points = int(among.sum())
+        if self.right is None or self.actual is None:
+            return Group(n_points)
+        known = among & (self.actual >= 0)
+        n_known = np.bincount(self.actual[known])
+        n_right = np.bincount(self.actual[known & self.right], minlength=len(n_known))
+        there = n_known > 0
+        balanced = float((n_right[there] / n_known[there]).mean()) if there.any() else None
+        return Group(n_points, int(n_known.sum()), int(n_right.sum()), balanced)
+
     @property
-    def jumps(self) -> Floats:
-        """The biases at which the number of predictions that hold falls, ascending, each once."""
-        return np.unique(self.tolerance[~np.isnan(self.tolerance)])
+    def everything(self) -> Group:
+        """All points together."""
+        return self.group(np.ones(self.n_points, dtype=bool))
 
     def at(self, bias: float) -> CurvePoint:
         """Count what holds at one bias."""
         holds = self.tolerance >= bias
-        both = (Group.of(among, self.right, self.actual) for among in (holds, ~holds))
-        return CurvePoint(float(bias), *both)
+        return CurvePoint(float(bias), self.group(holds), self.group(~holds))
 
     def points(self, biases: Sequence[float] = BIASES) -> list[CurvePoint]:
         """Count what holds at each of some biases."""
@@ -159,7 +143,8 @@ class CertaintyCurve:
         return columns
 
     def _repr_html_(self) -> str:
-        biases = np.unique([0.0, *self.jumps, 1.0])
+        jumps = self.tolerance[~np.isnan(self.tolerance)]
+        biases = np.unique([0.0, *jumps, 1.0])
         biases = biases[np.linspace(0, len(biases) - 1, min(len(biases), _DRAWN)).astype(np.intp)]
         shares = [(self.tolerance >= bias).sum() / max(self.n_points, 1) for bias in biases]
         picture = curve_by_bias(biases.tolist(), shares, repr(self))
@@ -177,64 +162,42 @@ class Truth:
     """How many predictions are right, of all points, by verdict, and as the bias grows.
 
     A point counts only if its true label is known and is a label of the training table. A tie predicts
-    nothing, so it is never right.
-
-    Parameters
-    ----------
-    verdict
-        Per point ``"certain"``, ``"holds"`` or ``"open"``.
-    tolerance
-        Per point the largest bias up to which its prediction holds.
-    predicted, actual
-        Per point the positions of its predicted and of its true label; -1 for none.
-    frame
-        What the points were read from; tables are given in its library.
-    most_frequent, usual
-        The most frequent label of the training table, by its position and by its name: what always
-        answering it would achieve is the yardstick.
-
-    Examples
-    --------
-    >>> from nullproof import CountIndex, certify, truth
-    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
-    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
-    >>> result = certify(index, [("a", "x"), ("b", "y")])
-    >>> truth(result, ["yes", "yes"]).groups["certain"].n_right
-    1
+    nothing, so it is never right. The yardstick is what always answering the most frequent label of the
+    training table would achieve.
     """
 
-    verdict: NDArray[np.object_]
-    tolerance: Floats
-    predicted: NDArray[np.int32]
-    actual: NDArray[np.int32]
-    frame: nw.DataFrame[Any] | None = None
-    most_frequent: int = -1
-    usual: Any = None
+    certificates: Certificates
 
     @cached_property
     def curve(self) -> CertaintyCurve:
         """How many predictions hold as the bias grows, and how many of those are right."""
-        right = np.asarray((self.actual >= 0) & (self.actual == self.predicted))
-        return CertaintyCurve(self.tolerance, right, self.actual)
+        return self.certificates.curve()
 
-    def _group(self, among: NDArray[np.bool_]) -> Group:
-        return Group.of(among, self.curve.right, self.actual)
+    @cached_property
+    def _most_frequent(self) -> int:
+        return int(self.certificates.model.index.label_counts.argmax())
+
+    @property
+    def usual(self) -> Any:
+        """The most frequent label of the training table."""
+        return self.certificates.labels[self._most_frequent]
 
     @cached_property
     def groups(self) -> dict[str, Group]:
         """The points of each verdict."""
-        return {verdict: self._group(self.verdict == verdict) for verdict in VERDICTS}
+        found = self.certificates.verdict
+        return {verdict: self.curve.group(found == verdict) for verdict in VERDICTS}
 
     @cached_property
     def everything(self) -> Group:
         """All points together."""
-        return self._group(np.ones(len(self.actual), dtype=bool))
+        return self.curve.everything
 
     @cached_property
     def baseline(self) -> Group:
         """All points, if the answer were always the most frequent label of the training table."""
-        always = np.full_like(self.predicted, self.most_frequent)
-        return replace(self, predicted=always).everything
+        always = np.asarray(self.curve.actual == self._most_frequent)
+        return replace(self.curve, right=always).everything
 
     @property
     def accuracy(self) -> float | None:
@@ -257,12 +220,12 @@ class Truth:
 
     def to_frame(self) -> Any:
         """Return one row per verdict and one for all points, in the library that the points came in."""
-        return native_frame(self.columns(), self.frame, same_rows=False)
+        return native_frame(self.columns(), self.certificates.points.frame, same_rows=False)
 
     def document(self) -> dict[str, Any]:
         """Return the JSON form."""
         return {
-            "n_points": len(self.actual),
+            "n_points": self.curve.n_points,
             **self.everything.document(),
             "baseline": {"label": str(self.usual), **self.baseline.document()},
             "verdicts": self.by_verdict(),

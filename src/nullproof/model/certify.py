@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
-from nullproof.data.keys import Key, RowNames, shown_name
-from nullproof.data.points import OwnMissing, Points
+from nullproof.data.points import Key, OwnMissing, Points, RowNames, shown_name
 from nullproof.model.accuracy import CertaintyCurve, Truth, true_positions
 from nullproof.model.bias import Floats
 from nullproof.model.explain import Explanation, explanation_of
@@ -24,14 +23,15 @@ from nullproof.model.tolerance import Tolerances, tolerances_of
 from nullproof.model.verdicts import VERDICTS, Verdicts, verdicts
 from nullproof.progress import Progress
 from nullproof.results import Column, Result, label_sets
-from nullproof.show import ROWS, intervals, shown_figure
+from nullproof.results.pictures import ROWS, intervals, shown_figure
 from nullproof.words import either, many
 from nullproof.words import tolerance as written_tolerance
 
 # The bias at which a summary says that a prediction holds, unless one is asked about.
 HOLDS = 0.05
+_NAMES = np.array(VERDICTS, dtype=object)
 # What is worked out when first asked for, per point, and does not depend on true labels.
-_KEPT = {"tolerances", "predicted", "_predicted", "_anywhere"}
+_KEPT = {"tolerances", "predicted", "predicted_positions", "_anywhere"}
 
 
 @overload
@@ -98,9 +98,13 @@ def certify(
     --------
     >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
     >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
-    >>> certify(index, ("a", "x")).certain
-    True
-    >>> certify(index, [("a", "x"), ("a", "y"), ("b", "y")])
+    >>> one = certify(index, ("a", "x"))
+    >>> one.certain, one.label, one.possible, one.tolerance
+    (True, 'yes', ('yes',), 1.0)
+    >>> result = certify(index, [("a", "x"), ("a", "y"), ("b", "y")])
+    >>> result.predicted.tolist(), result.verdict.tolist()
+    (['yes', None, 'no'], ['certain', 'open', 'certain'])
+    >>> result
     Certificates: 2 of 3 points certain, 0 hold up to a bias of 0.05, 1 open
       0: Certificate(certain: yes in every world)
       1: Certificate(open: no or yes, a tie)
@@ -138,9 +142,7 @@ def truth(certificates: Certificates, labels: Any) -> Truth:
       Always answering no would be right for 33.3 % (balanced 50.0 %). Certain says that the missing \
 cells cannot change a prediction, not that it is right.
     """
-    found = certificates.with_truth(labels).truth
-    assert found is not None
-    return found
+    return Truth(certificates.with_truth(labels))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -157,21 +159,6 @@ class Certificates(Result["Certificate"]):
         What every world agrees on, as positions in ``labels``.
     actual
         The true labels as positions in ``labels``, -1 for one that is not known; None if none is.
-
-    Examples
-    --------
-    >>> from nullproof import CountIndex, certify
-    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
-    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
-    >>> result = certify(index, [("a", "x"), ("a", "y"), ("b", "y")])
-    >>> result.certain
-    array([ True, False,  True])
-    >>> result.predicted.tolist(), result.verdict.tolist()
-    (['yes', None, 'no'], ['certain', 'open', 'certain'])
-    >>> result[1]
-    Certificate(open: no or yes, a tie)
-    >>> len(result[result.certain])
-    2
     """
 
     model: Model
@@ -214,10 +201,11 @@ class Certificates(Result["Certificate"]):
     @cached_property
     def predicted(self) -> NDArray[np.object_]:
         """What Naive Bayes predicts from the known cells; None where labels tie."""
-        return self.model.named(self._predicted)
+        return self.model.named(self.predicted_positions)
 
     @cached_property
-    def _predicted(self) -> NDArray[np.int32]:
+    def predicted_positions(self) -> NDArray[np.int32]:
+        """The position of each predicted label; -1 where labels tie."""
         # A point that holds at any bias has the label that is predicted (T11).
         predicted = (self.tolerances if "tolerances" in vars(self) else self.verdicts).winner.copy()
         unknown = np.flatnonzero(predicted < 0)
@@ -241,16 +229,15 @@ class Certificates(Result["Certificate"]):
     @cached_property
     def tolerances(self) -> Tolerances:
         """Tolerance and rival of every point, as positions."""
-        return self._tolerances(None)
+        self.work_out(None)
+        return self.tolerances
 
     def work_out(self, on_progress: Progress | None) -> None:
         """Work the tolerances out now and report progress; on large tables it takes a while."""
         if "tolerances" not in vars(self):
-            vars(self)["tolerances"] = self._tolerances(on_progress)
-
-    def _tolerances(self, on_progress: Progress | None) -> Tolerances:
-        judged = self.verdicts if self.strict else None
-        return tolerances_of(self.model, self.points, judged, on_progress)
+            judged = self.verdicts if self.strict else None
+            found = tolerances_of(self.model, self.points, judged, on_progress)
+            vars(self)["tolerances"] = found
 
     @cached_property
     def verdict(self) -> NDArray[np.object_]:
@@ -259,7 +246,7 @@ class Certificates(Result["Certificate"]):
         Certain in every world, whatever bias was asked about; else holding up to that bias, or up to
         0.05 if none was; else open.
         """
-        return np.array(VERDICTS, dtype=object)[self._verdicts]
+        return _NAMES[self._verdicts]
 
     @cached_property
     def _verdicts(self) -> NDArray[np.int8]:
@@ -268,7 +255,7 @@ class Certificates(Result["Certificate"]):
 
     def verdict_at(self, bias: float) -> NDArray[np.object_]:
         """Return per point ``"certain"``, ``"holds"`` (up to a bias) or ``"open"``."""
-        return np.array(VERDICTS, dtype=object)[self._judged(self.tolerance >= bias)]
+        return _NAMES[self._judged(self.tolerance >= bias)]
 
     def _judged(self, holds: NDArray[np.bool_]) -> NDArray[np.int8]:
         return np.where(self._anywhere, 0, np.where(holds, 1, 2)).astype(np.int8)
@@ -306,18 +293,7 @@ class Certificates(Result["Certificate"]):
     @cached_property
     def truth(self) -> Truth | None:
         """How many predictions of each verdict are right; None if no true labels were given."""
-        if self.actual is None:
-            return None
-        usual = int(self.model.index.label_counts.argmax())
-        return Truth(
-            self.verdict,
-            self.tolerance,
-            self._predicted,
-            self.actual,
-            self.points.frame,
-            usual,
-            self.labels[usual],
-        )
+        return None if self.actual is None else Truth(self)
 
     @property
     def right(self) -> NDArray[np.object_] | None:
@@ -332,19 +308,14 @@ class Certificates(Result["Certificate"]):
         """Per point 1 if its prediction is right, 0 if not, -1 if that is not known."""
         if self.actual is None:
             return None
-        return np.where(self.actual < 0, -1, self.actual == self._predicted).astype(np.int8)
+        return np.where(self.actual < 0, -1, self.actual == self.predicted_positions).astype(
+            np.int8
+        )
 
-    def curve(self, truth: Any = None) -> CertaintyCurve:
-        """Count the predictions that hold as the bias grows.
-
-        Parameters
-        ----------
-        truth
-            The true label of each point, to count how many of the predictions that hold are right; not
-            needed if the certificates have them already.
-        """
-        known = self.truth if truth is None else self.with_truth(truth).truth
-        return CertaintyCurve(self.tolerance) if known is None else known.curve
+    def curve(self) -> CertaintyCurve:
+        """Count the predictions that hold as the bias grows, and how many are right where that is known."""
+        right = None if self._right is None else self._right == 1
+        return CertaintyCurve(self.tolerance, right, self.actual)
 
     # What was asked, in words -------------------------------------------------------------------
 
@@ -386,11 +357,14 @@ class Certificates(Result["Certificate"]):
     def declared(self) -> dict[str, Column]:
         """Return the columns; ``right`` is the last, if true labels are known."""
         names = [str(label) for label in self.labels]
-        possible, others = label_sets(names, self.possible, self._predicted)
+        possible, others = label_sets(names, self.possible, self.predicted_positions)
         own_missing = "own missing cells" if self.n_own_missing.any() else None
         columns = {
             "predicted": Column(
-                names, self._predicted, "predicted", lambda label: "tie" if label is None else label
+                names,
+                self.predicted_positions,
+                "predicted",
+                lambda label: "tie" if label is None else label,
             ),
             "verdict": Column(VERDICTS, self._verdicts, "verdict"),
             "certain": Column(self.certain),
@@ -398,7 +372,9 @@ class Certificates(Result["Certificate"]):
             "possible": possible,
             "others": replace(others, heading="other possible labels", written=", ".join),
             "tolerance": Column(
-                self.tolerance, None, "holds up to a bias of", _tolerance_or_nothing
+                self.tolerance,
+                heading="holds up to a bias of",
+                written=lambda bias: written_tolerance(math.nan if bias is None else bias),
             ),
             "rival": Column(names, self.tolerances.rival),
             "n_own_missing": Column(self.n_own_missing, None, own_missing),
@@ -445,7 +421,7 @@ class Certificates(Result["Certificate"]):
 
     def _item(self, place: int) -> Certificate:
         return Certificate(
-            self.possible_at(place),
+            tuple(self.labels[i] for i in np.flatnonzero(self.possible[place]).tolist()),
             self.predicted[place],
             dict(zip(self.labels, self.min_log_support[place].tolist(), strict=True)),
             dict(zip(self.labels, self.max_log_support[place].tolist(), strict=True)),
@@ -454,14 +430,11 @@ class Certificates(Result["Certificate"]):
             self,
         )
 
-    def possible_at(self, place: int) -> tuple[Any, ...]:
-        """Return the labels that win or tie in some world of one point."""
-        return tuple(self.labels[i] for i in np.flatnonzero(self.possible[place]).tolist())
-
     def _headline(self) -> str:
         n_holds = self.n_of("holds")
         headline = (
-            f"Certificates: {self.n_of('certain'):,} of {len(self):,} points certain, {n_holds:,} "
+            f"Certificates: {self.n_of('certain'):,} of {len(self):,} points certain"
+            f"{f' {self.learned}' if self.learned else ''}, {n_holds:,} "
             f"{'holds' if n_holds == 1 else 'hold'} up to {self.up_to}, "
             f"{self.n_of('open'):,} open"
         )
@@ -470,8 +443,7 @@ class Certificates(Result["Certificate"]):
     def _shown_first(self) -> tuple[str, NDArray[np.intp]]:
         # NaN is weaker than 0.
         order = np.argsort(np.nan_to_num(self.tolerance, nan=-1.0), kind="stable")
-        learned = f"certain {self.learned}; " if self.learned else ""
-        return f"{learned}weakest first", order
+        return "weakest first", order
 
     def _repr_html_(self) -> str:
         _, weakest = self._shown_first()
@@ -487,10 +459,6 @@ class Certificates(Result["Certificate"]):
         return super()._repr_html_() + "".join(figures)
 
 
-def _tolerance_or_nothing(bias: float | None) -> str:
-    return written_tolerance(math.nan if bias is None else bias)
-
-
 def certificates_of(model: Model, points: Points) -> Certificates:
     """Certify some points with a model."""
     return Certificates(model, points, verdicts(model, points))
@@ -503,17 +471,6 @@ class Certificate:
     ``possible`` are the labels that win or tie in some world; the point is certain if there is only
     one, its ``label``. For an incomplete point they are the labels that no other label beats
     everywhere. ``predicted`` is what Naive Bayes predicts from the known cells, None for a tie.
-
-    Examples
-    --------
-    >>> from nullproof import CountIndex, certify
-    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
-    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
-    >>> one = certify(index, ("a", "x"))
-    >>> one.certain, one.label, one.possible
-    (True, 'yes', ('yes',))
-    >>> one.tolerance
-    1.0
     """
 
     possible: tuple[Any, ...]
@@ -599,9 +556,4 @@ def picture(certificate: Certificate) -> str:
     high, low = certificate.max_log_support, certificate.min_log_support
     is_possible = {label: label in certificate.possible for label in high}
     order = sorted(high, key=lambda label: (not is_possible[label], -high[label]))[:ROWS]
-    return intervals(
-        [str(label) for label in order],
-        [low[label] for label in order],
-        [high[label] for label in order],
-        possible=[is_possible[label] for label in order],
-    )
+    return intervals((label, low[label], high[label], is_possible[label]) for label in order)

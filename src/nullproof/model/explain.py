@@ -10,7 +10,7 @@ each feature has its own worst value (T4). Ratios are whole numbers; logarithms 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -19,45 +19,29 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nullproof.counts.index import LEFT_OUT, CountIndex
-from nullproof.data.keys import key_at
-from nullproof.data.points import OwnMissing, Points
-from nullproof.data.schema import ONE
+from nullproof.data.points import OwnMissing, Points, key_at
 from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
-from nullproof.model.predict import exact_shares, log_supports, winners
+from nullproof.model.predict import exact_shares, winners
 from nullproof.model.verdicts import least_ratio, verdicts
 from nullproof.results import CellWords, cell_words
-from nullproof.show import ROWS, LeadBar, factor, leads, shown_figure
+from nullproof.results.pictures import ROWS, LeadBar, factor, leads, shown_figure
 from nullproof.words import some
-
-# Above the line what the label has, below it what its rival has.
-Ratio = tuple[int, int]
 
 
 class Lead(NamedTuple):
     """How far a label is ahead of a rival, as natural logarithms; below 0 it is behind.
 
-    Parameters
-    ----------
-    least
-        In the world that is worst for the label: low counts for it and high counts for the rival. It
-        is -inf where the label has no support there, whatever the rival has.
-    reference
-        By the model's own estimate from the known cells, as `predict` uses it; NaN where neither label
-        has any support.
-    greatest
-        In the world that is best for the label: high counts for it and low counts for the rival. It is
-        inf where the rival has no support there, whatever the label has.
+    In the world that is worst for the label (-inf where it has no support there), by the estimate from the
+    known cells that `predict` uses (NaN where neither has any), and in the world that is best for it
+    (inf where the rival has no support there).
     """
 
     least: float
     reference: float
     greatest: float
-
-
-Ratios = tuple[Ratio, Ratio, Ratio]
 
 
 class Term(NamedTuple):
@@ -86,17 +70,6 @@ class Explanation:
         The whole lead. The terms and the prior add up to it.
     leads
         The whole lead over each of the other labels.
-
-    Examples
-    --------
-    >>> from nullproof import CountIndex, explain
-    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
-    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
-    >>> one = explain(index, ("a", "x"))
-    >>> one.label, one.rival, one.certain
-    ('yes', 'no', True)
-    >>> one.said(one.total.least), one.said(one.total.greatest)
-    ('× 1.50 for yes', '× 2.25 for yes')
     """
 
     model: Model
@@ -124,10 +97,6 @@ class Explanation:
     def strongest_first(self) -> tuple[Term, ...]:
         """The terms, those that weigh most by the known cells first, for the label or against it."""
         return tuple(sorted(self.terms, key=_weight, reverse=True))
-
-    def against(self, rival: Any) -> Explanation:
-        """Explain the same point and label against another rival."""
-        return explanation_of(self.model, self.points, self.position, label=self.label, rival=rival)
 
     def said(self, log: float) -> str:
         """Write a lead or a term: ``× 3.20 for yes``, ``rules no out``, ``even``."""
@@ -282,9 +251,10 @@ def explanation_of(
             "needs a table with two labels"
         )
     known: Known = {}
-    ratios = _PointRatios(model, points.take(np.array([position])), known)
-    i = ratios.predicted if label is None else _named(model, label, "label")
-    totals = {k: ratios.total(i, k) for k in range(model.m) if k != i}
+    point = points.take(np.array([position]))
+    i = int(winners(model, point)[0]) if label is None else _named(model, label, "label")
+    cells = _looked_up(model, point, known)
+    totals = {k: _total(model, _ratios(model, cells, i, k)) for k in range(model.m) if k != i}
     nearest = min(totals, key=lambda k: _strength(totals[k]))
     k = nearest if rival is None else _named(model, rival, "rival")
     if k == i:
@@ -299,22 +269,24 @@ def terms_against(
     position: int,
     pair: tuple[int, int],
     known: Known,
-    cells: Sequence[CellWords] | None = None,
+    words: Sequence[CellWords] | None = None,
 ) -> Explanation:
     """Explain one label of a point against one rival, both by position.
 
-    ``known`` serves many points; ``cells`` are the point's own in words, if they are known.
+    ``known`` serves many points; ``words`` are the point's own cells in words, if they are known.
     """
-    schema, label, rival = model.index.schema, *(model.index.labels[i] for i in pair)
-    ratios = _PointRatios(model, points.take(np.array([position])), known)
-    prior, *leads = ratios.leads(*pair)
-    cells = cells or [cell_words(schema, points, position, j) for j in range(model.d)]
-    parts = zip(cells, leads, model.float_weights.tolist(), strict=True)
-    terms = tuple(Term(cell, lead, weight) for cell, lead, weight in parts)
-    total = ratios.total(*pair)
-    return Explanation(
-        model, points, position, label, rival, prior.reference, terms, total, {rival: total}
+    label, rival = (model.index.labels[i] for i in pair)
+    cells = _looked_up(model, points.take(np.array([position])), known)
+    ratios = _ratios(model, cells, *pair)
+    total = _total(model, ratios)
+    words = words or [cell_words(model.index.schema, points, position, j) for j in range(model.d)]
+    # A weight of 0 has ratios of 1, but for labels that are ruled out.
+    terms = tuple(
+        Term(cell, _lead(own, weight or 1.0), weight)
+        for cell, own, weight in zip(words, ratios[1:], model.float_weights.tolist(), strict=True)
     )
+    prior = _lead(ratios[0], 1.0).reference
+    return Explanation(model, points, position, label, rival, prior, terms, total, {rival: total})
 
 
 def _plain(log: float, label: Any, rival: Any) -> dict[str, Any]:
@@ -349,6 +321,14 @@ def _named(model: Model, label: Any, what: str) -> int:
     raise NullproofError(f"the {what} is {label!r}; give one of {some(map(repr, labels), 8)}")
 
 
+# Ratios ---------------------------------------------------------------------------------------------
+
+# Above the line what the label has, below it what its rival has.
+Ratio = tuple[int, int]
+# The least ratio of a label to its rival, that by the known cells, and the least of the rival to the label.
+Ratios = tuple[Ratio, Ratio, Ratio]
+
+
 class CellCounts(NamedTuple):
     """What one code of a feature stands for: per label its counts at both ends, and its share.
 
@@ -364,66 +344,53 @@ class CellCounts(NamedTuple):
 Known = dict[tuple[int, int], CellCounts]
 
 
-class _PointRatios:
-    """The ratios of any two labels of one point, cell by cell and all together."""
+def _looked_up(model: Model, point: Points, known: Known) -> list[CellCounts]:
+    """Return the counts of each cell of one point."""
+    codes = [*enumerate(point.codes[:, 0].tolist())]
+    for j, code in codes:
+        if (j, code) not in known:
+            values = np.array(point.candidates(j, code))
+            low, high = (side.T.tolist() for side in model.box(j, values))
+            known[j, code] = CellCounts(low, high, exact_shares(model, point, j, code))
+    return [known[key] for key in codes]
 
-    def __init__(self, model: Model, point: Points, known: Known) -> None:
-        self.model, self.point = model, point
-        codes = point.codes[:, 0].tolist()
-        for j, code in enumerate(codes):
-            if (j, code) not in known:
-                values = np.array(point.candidates(j, code))
-                known[j, code] = CellCounts(
-                    model.low(j, values).T.tolist(),
-                    model.high(j, values).T.tolist(),
-                    exact_shares(model, point, j, code),
-                )
-        self.cells = [known[j, code] for j, code in enumerate(codes)]
 
-    @property
-    def predicted(self) -> int:
-        """The label that plain Naive Bayes predicts; in a tie one of those that share it."""
-        return int(winners(self.model, self.point, log_supports(self.model, self.point))[0])
+def _ratios(model: Model, cells: Sequence[CellCounts], i: int, k: int) -> list[Ratios]:
+    """Return the ratios of label ``i`` to ``k``: those of the prior first, then those of each feature."""
+    p, q = model.alpha.as_integer_ratio()
 
-    def leads(self, i: int, k: int) -> list[Lead]:
-        """Return what the prior and each feature add to the lead of ``i`` over ``k``."""
-        # A weight of 0 has ratios of 1, but for labels that are ruled out.
-        weights = [1.0, *(weight / ONE or 1.0 for weight in self.model.weights)]
-        return [_lead(*own) for own in zip(self._ratios(i, k), weights, strict=True)]
+    def ratio(mine: Fraction, theirs: Fraction) -> Ratio:
+        return mine.numerator * theirs.denominator, theirs.numerator * mine.denominator
 
-    def total(self, i: int, k: int) -> Lead:
-        """Return the lead of ``i`` over ``k``: all ratios multiplied, without any rounding."""
-        exponents = [self.model.power, *(exponent or 1 for exponent in self.model.exponents)]
-        columns = zip(*self._ratios(i, k), strict=True)
-        least, reference, reverse = (_product(ratios, exponents) for ratios in columns)
-        return _lead((least, reference, reverse), 1 / self.model.power)
-
-    def _ratios(self, i: int, k: int) -> list[Ratios]:
-        """Return the least ratio of ``i`` to ``k``, that by the known cells, the least of ``k`` to ``i``.
-
-        Those of the prior come first, then those of each feature.
-        """
-        prior = self.model.prior
-        ratios = [(_ratio(prior[i], prior[k]),) * 2 + (_ratio(prior[k], prior[i]),)]
-        for j, cell in enumerate(self.cells):
-            reference = _ratio(cell.shares[i], cell.shares[k])
-            ratios.append((self._least(j, i, k), reference, self._least(j, k, i)))
-        return ratios
-
-    def _least(self, j: int, i: int, k: int) -> Ratio:
+    def least(j: int, i: int, k: int) -> Ratio:
         """Return low counts of ``i`` against high counts of ``k``, at the worst candidate (T4)."""
-        p, q = self.model.alpha.as_integer_ratio()
-        low, high = self.cells[j].low[i], self.cells[j].high[k]
-        mine, theirs = self.model.sizes[i][j], self.model.sizes[k][j]
-        pairs = [(a * q + p, b * q + p) for a, b in zip(low, high, strict=True)]
-        # A feature that is left out has its own size as numerator, so that its factor is 1.
-        a, b = (mine, theirs) if low[0] == LEFT_OUT else pairs[least_ratio(pairs)]
+        low, high = cells[j].low[i], cells[j].high[k]
+        mine, theirs = model.sizes[i][j], model.sizes[k][j]
+        worst = least_ratio(model, low, high)
+        a, b = low[worst] * q + p, high[worst] * q + p
+        if low[0] == LEFT_OUT:
+            # A feature that is left out has its own size as numerator, so that its factor is 1.
+            a, b = mine, theirs
         # A label without rows and without smoothing has no support.
         return a * (theirs or 1) if mine else 0, b * (mine or 1) if theirs else 0
 
+    prior = ratio(model.prior[i], model.prior[k])
+    ratios = [(prior, prior, prior[::-1])]
+    for j, cell in enumerate(cells):
+        ratios.append((least(j, i, k), ratio(cell.shares[i], cell.shares[k]), least(j, k, i)))
+    return ratios
 
-def _ratio(mine: Fraction, theirs: Fraction) -> Ratio:
-    return mine.numerator * theirs.denominator, theirs.numerator * mine.denominator
+
+def _total(model: Model, ratios: Sequence[Ratios]) -> Lead:
+    """Return the whole lead: all ratios multiplied, without any rounding."""
+    exponents = [model.power, *(exponent or 1 for exponent in model.exponents)]
+
+    def product(column: Sequence[Ratio]) -> Ratio:
+        above, below = (math.prod(map(pow, side, exponents)) for side in zip(*column, strict=True))
+        return above, below
+
+    least, reference, reverse = (product(column) for column in zip(*ratios, strict=True))
+    return _lead((least, reference, reverse), 1 / model.power)
 
 
 def _lead(ratios: Ratios, weight: float) -> Lead:
@@ -434,11 +401,6 @@ def _lead(ratios: Ratios, weight: float) -> Lead:
         weight * _log(*reference, nothing=math.nan),
         0.0 - weight * _log(*reverse, nothing=-math.inf),
     )
-
-
-def _product(ratios: Iterable[Ratio], exponents: Sequence[int]) -> Ratio:
-    above, below = zip(*ratios, strict=True)
-    return math.prod(map(pow, above, exponents)), math.prod(map(pow, below, exponents))
 
 
 def _log(above: int, below: int, *, nothing: float) -> float:

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import LEFT_OUT, CountIndex
-from nullproof.data.keys import Key
-from nullproof.data.points import OwnMissing, Points, encode_points
+from nullproof.data.points import Key, OwnMissing, Points, encode_points
 from nullproof.data.schema import ONE
 from nullproof.data.sources import check_limits
 from nullproof.model.bias import Floats, Groups, groups_of, held
@@ -36,8 +35,11 @@ from nullproof.model.parameters import (
 Terms = tuple[Floats, NDArray[np.int32]]
 WIDE = 10_000
 # Each feature has so many rows of terms besides those of its values.
-_SPECIAL = 3
+_SPECIAL = 2
 _EPS = float(np.finfo(np.float64).eps)
+# The table of log terms that was made last, with its index and what was asked: with 20 features of 2,000
+# values and 8 labels it takes 40 ms to make, the next question 0.2 ms. It goes when its index goes.
+_LAST: list[tuple[weakref.ref[CountIndex], Any, Terms]] = []
 
 
 class Model:
@@ -103,12 +105,6 @@ class Model:
         # All features often share one number, and to compare fractions takes a while.
         return all(one == 1 for one in {id(one): one for one in self.bias}.values())
 
-    def agrees(self, other: Model) -> bool:
-        """Return whether another model has the same index, smoothing, prior and bias."""
-        names = ("alpha", "prior", "prior_is_counted", "bias", "fixed")
-        same = (getattr(self, name) == getattr(other, name) for name in names)
-        return self.index is other.index and all(same)
-
     def points(
         self, points: Any, own_missing: OwnMissing = "skip", key: Key | None = None
     ) -> Points:
@@ -125,36 +121,34 @@ class Model:
 
     # Counts -------------------------------------------------------------------------------------
 
-    def low(self, j: int, codes: NDArray[Any] | None = None) -> NDArray[np.int64]:
-        """Count the cells of feature ``j`` that hold each value in every world of the bias.
-
-        As `CountIndex.low`. A feature of weight 0 is left out of every point.
-        """
-        counts = self.index.low(j, codes)
-        if not self.weights[j]:
-            return np.full_like(counts, LEFT_OUT)
-        return counts if self.bias[j] == 1 else counts + self._held(j, counts, codes)[0]
-
-    def high(self, j: int, codes: NDArray[Any] | None = None) -> NDArray[np.int64]:
-        """Count the cells of feature ``j`` that hold each value in some world of the bias; as `low`."""
-        if self.bias[j] == 1 and self.weights[j]:
-            return self.index.high(j, codes)
-        counts = self.index.low(j, codes)
-        if not self.weights[j]:
-            return np.full_like(counts, LEFT_OUT)
-        return counts + self._held(j, counts, codes)[1]
-
-    def _held(
-        self, j: int, counts: NDArray[np.int64], codes: NDArray[Any] | None
+    def box(
+        self, j: int, codes: NDArray[Any] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Count how many open cells hold each value at least and at most."""
-        wanted = np.arange(len(counts)) if codes is None else np.asarray(codes)
-        low, high = np.zeros_like(counts), np.zeros_like(counts)
+        """Count the cells of feature ``j`` that hold each value in every world of the bias, and in some.
+
+        As `CountIndex.low` and `CountIndex.high`. A feature of weight 0 is left out of every point.
+        """
+        low = self.index.low(j, codes)
+        if not self.weights[j]:
+            left_out = np.full_like(low, LEFT_OUT)
+            return left_out, left_out
+        if self.bias[j] == 1:
+            return low, self.index.high(j, codes)
+        wanted = np.arange(len(low)) if codes is None else np.asarray(codes)
+        high = low.copy()
         for groups in groups_of(self.index, j, wanted):
             least, most = held(groups, self.alpha, self.bias, np.full(len(wanted), j))
             low += least
             high += most
         return low, high
+
+    def low(self, j: int, codes: NDArray[Any] | None = None) -> NDArray[np.int64]:
+        """Return the lower side of the `box`."""
+        return self.box(j, codes)[0]
+
+    def high(self, j: int, codes: NDArray[Any] | None = None) -> NDArray[np.int64]:
+        """Return the upper side of the `box`."""
+        return self.box(j, codes)[1]
 
     # Whole numbers ------------------------------------------------------------------------------
 
@@ -236,26 +230,10 @@ class Model:
     @cached_property
     def log_constants(self) -> Floats:
         """Per label the logarithm of the part of its support that no count changes; -inf for zero."""
-        return np.array(
-            [
-                self.log_prior[i] - self._log_product(sizes) if all(sizes) else -math.inf
-                for i, sizes in enumerate(self.sizes)
-            ]
-        )
-
-    def _log_product(self, factors: Iterable[int]) -> float:
-        logs = map(math.log, factors)
-        return math.fsum(w * log for w, log in zip(self.float_weights.tolist(), logs, strict=True))
-
-    def log_support(self, i: int, counts: Sequence[int]) -> float:
-        """Return the logarithm of a support; -inf for zero."""
-        p, q = self.alpha.as_integer_ratio()
-        # A feature that the point leaves out has a factor of 1.
-        pairs = zip(counts, self.sizes[i], strict=True)
-        factors = [size if c == LEFT_OUT else int(c) * q + p for c, size in pairs]
-        if not self.prior[i] or not all(factors):
-            return -math.inf
-        return float(self.log_constants[i]) + self._log_product(factors)
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.array(self.sizes, dtype=np.float64))
+        constants = self.log_prior - (logs * self.float_weights).sum(axis=1)
+        return np.where((logs > -np.inf).all(axis=1), constants, -np.inf)
 
     def log_terms(self, j: int, counts: NDArray[np.int64] | Floats) -> Floats:
         """Return ``w_j·log((c + α) / (N_i + α·|dom_j|))`` for counts (values × labels); -inf for zero."""
@@ -269,39 +247,23 @@ class Model:
             terms: Floats = np.log((counts + alpha) / np.where(size > 0, size, np.inf))
         return np.where(counts == LEFT_OUT, ones, terms * self.float_weights[j])
 
-    def range_rows(self, j: int, candidates: Sequence[NDArray[np.intp]]) -> Floats:
-        """Return, per set of values, the least low and the greatest high log terms of each label."""
-        rows = np.empty((len(candidates), 2 * self.m))
-        for place, codes in enumerate(candidates):
-            rows[place, : self.m] = self.log_terms(j, self.low(j, codes)).min(axis=0)
-            rows[place, self.m :] = self.log_terms(j, self.high(j, codes)).max(axis=0)
-        return rows
+    def term_rows(self, j: int, codes: NDArray[Any]) -> Floats:
+        """Return the log terms of some values: per value the low ones of all labels, then the high ones."""
+        return np.hstack([self.log_terms(j, counts) for counts in self.box(j, codes)])
 
     @cached_property
     def terms(self) -> Terms:
         """Rows of log terms for every code of the features that are not wide, and their starts.
 
-        Feature ``j`` has the rows from ``starts[j]`` on: its values, a value outside, a feature that
-        is left out, and any value, which only `terms_of_any` has. Wide features, with more than
-        ``WIDE`` values, have none.
+        Feature ``j`` has the rows from ``starts[j]`` on: its values, a value outside, and a feature that
+        is left out. Wide features, with more than ``WIDE`` values, have none.
         """
-        return _LAST.of(self)
-
-    @property
-    def terms_of_any(self) -> Terms:
-        """The same with the rows for any value, which only points with holes of their own ask for."""
-        table, starts = self.terms
-        narrow = (self.index.n_values <= WIDE).nonzero()[0]
-        if len(narrow):
-            first = starts[narrow]
-            outside = first + self.index.n_values[narrow]
-            # Every other stretch is the rows after the values, which must not decide.
-            stretches = np.array([first, outside]).T.ravel()
-            low, high = table[:, : self.m], table[:, self.m :]
-            # Threads that ask at once write the same numbers.
-            low[outside + 2] = np.minimum.reduceat(low, stretches)[::2]
-            high[outside + 2] = np.maximum.reduceat(high, stretches)[::2]
-        return table, starts
+        last, asked = _LAST[:], (self.alpha, self.bias)
+        if not last or last[0][0]() is not self.index or last[0][1] != asked:
+            gone = weakref.ref(self.index, lambda _: _LAST.clear())
+            with np.errstate(all="ignore"):
+                _LAST[:] = last = [(gone, asked, self._all_terms())]
+        return last[0][2]
 
     def _all_terms(self) -> Terms:
         index, alpha = self.index, float(self.alpha)
@@ -310,36 +272,10 @@ class Model:
         spans = sizes + _SPECIAL
         first, owner = spans.cumsum() - spans, narrow.repeat(spans)
         outside = first + sizes
-        with np.errstate(all="ignore"):
-            below = index.label_counts + alpha * index.n_values[:, None]
-            has_rows = below > 0
-            counts = self._narrow_counts(narrow, first, outside, owner)
-            table: Floats = np.add(counts, alpha, dtype=np.float64)
-            table /= np.where(has_rows, below, np.inf)[owner, None]
-            # A feature that is left out has a factor of 1, but for a label without support.
-            table[outside + 1] = has_rows[narrow, None]
-            np.log(table, out=table)
-        if not self.has_equal_weights:
-            weights = self.float_weights[owner]
-            table *= np.where(weights == 0, 1.0, weights)[:, None, None]
-            unused = np.flatnonzero(weights == 0)
-            table[unused] = np.where(has_rows[owner[unused], None], 0.0, -np.inf)
-        starts = np.zeros(self.d, dtype=np.int32)
-        starts[narrow] = first
-        return table.reshape(-1, 2 * self.m), starts
-
-    def _narrow_counts(
-        self,
-        narrow: NDArray[np.intp],
-        first: NDArray[np.int64],
-        outside: NDArray[np.int64],
-        owner: NDArray[np.intp],
-    ) -> NDArray[np.int64]:
-        """Stack all narrow features, with rows after each: rows × low and high × labels."""
-        index = self.index
+        # Rows × low and high × labels: all narrow features in one, with special rows after each.
         after = np.zeros((_SPECIAL, self.m), dtype=np.int64)
-        tables = [own for j in narrow.tolist() for own in (index.known[j].dense, after)]
-        low = np.concatenate(tables) if tables else after[:0]
+        tables = [own for j in narrow.tolist() for own in (index.known[j], after)]
+        low = np.concatenate([after[:0], *tables])
         open_here = index.n_null[owner]
         # No cell is open to a value outside; the rows after it are replaced.
         open_here[outside] = 0
@@ -351,8 +287,23 @@ class Model:
             low, high = low + least, low + most
         for j, start, end in zip(narrow.tolist(), first.tolist(), outside.tolist(), strict=True):
             if index.sets[j] or end - start == 1:
-                low[start:end], high[start:end] = self.low(j)[:-1], self.high(j)[:-1]
-        return np.concatenate([low, high], axis=1).reshape(-1, 2, self.m)
+                low[start:end], high[start:end] = (side[:-1] for side in self.box(j))
+        counts = np.concatenate([low, high], axis=1).reshape(-1, 2, self.m)
+        below = index.label_counts + alpha * index.n_values[:, None]
+        has_rows = below > 0
+        table: Floats = np.add(counts, alpha, dtype=np.float64)
+        table /= np.where(has_rows, below, np.inf)[owner, None]
+        # A feature that is left out has a factor of 1, but for a label without support.
+        table[outside + 1] = has_rows[narrow, None]
+        np.log(table, out=table)
+        if not self.has_equal_weights:
+            weights = self.float_weights[owner]
+            table *= np.where(weights == 0, 1.0, weights)[:, None, None]
+            unused = np.flatnonzero(weights == 0)
+            table[unused] = np.where(has_rows[owner[unused], None], 0.0, -np.inf)
+        starts = np.zeros(self.d, dtype=np.int32)
+        starts[narrow] = first
+        return table.reshape(-1, 2 * self.m), starts
 
     def slack(self, magnitude: Any) -> Any:
         """Bound the error of a sum of ``d`` log terms with absolute values of ``magnitude`` in all.
@@ -371,30 +322,3 @@ class Model:
         """Return what is pickled: the index, the smoothing and the prior, but no table made from them."""
         tables = ("terms", "log_prior", "log_constants", "sizes", "_denominators")
         return {name: value for name, value in vars(self).items() if name not in tables}
-
-
-class _LastTerms:
-    """The table of log terms that was made last, kept for the next question about the same index.
-
-    With 20 features of 2,000 values and 8 labels it takes 40 ms to make, the question 0.2 ms. Only
-    one is kept, and only as long as its index lives.
-    """
-
-    def __init__(self) -> None:
-        self._kept: tuple[weakref.ref[CountIndex], Any, Terms] | None = None
-
-    def of(self, model: Model) -> Terms:
-        """Return the table of a model, made anew unless it is the one that was made last."""
-        kept, asked = self._kept, (model.alpha, model.bias)
-        if kept is not None and kept[0]() is model.index and kept[1] == asked:
-            return kept[2]
-        terms = model._all_terms()
-        self._kept = weakref.ref(model.index, self._forget), asked, terms
-        return terms
-
-    def _forget(self, _gone: weakref.ref[CountIndex]) -> None:
-        # Only the reference that is kept can call: those before it are gone themselves.
-        self._kept = None
-
-
-_LAST = _LastTerms()

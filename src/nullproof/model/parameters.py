@@ -50,6 +50,11 @@ def exact_prior(index: CountIndex, prior: Any) -> tuple[Fraction, ...]:
                 f"prior is {prior!r}; give None, 'uniform' or one number for each of {m} labels"
             )
         return (Fraction(1, m),) * m
+    if not isinstance(prior, Sequence | np.ndarray):
+        raise NullproofError(
+            f"prior is a {type(prior).__name__}; give None, 'uniform', or a list with one number for "
+            f"each of the {m} labels, in the order of index.labels"
+        )
     shares = list(prior)
     if len(shares) != m:
         raise NullproofError(
@@ -86,7 +91,8 @@ def refuse_unknown_columns(option: str, named: Iterable[Any], features: Sequence
     unknown = next((name for name in named if name not in known), None)
     if unknown is not None:
         close = difflib.get_close_matches(str(unknown), features, n=3, cutoff=0.5)
-        hint = f"close names are {some(map(repr, close), 3)}" if close else _listed(features)
+        close_names = f"close names are {some(map(repr, close), 3)}"
+        hint = close_names if close else f"they are {some(features, 8)}"
         raise NullproofError(
             f"{option} names {unknown!r}, which is no feature; {hint}, and {REST!r} stands for the rest"
         )
@@ -109,10 +115,6 @@ def written_number(written: str) -> Any:
         ) from None
 
 
-def _listed(features: Sequence[str]) -> str:
-    return f"they are {some(features, 8)}"
-
-
 def _is_share(number: Any) -> bool:
     if isinstance(number, numbers.Rational):
         return int(number.numerator) >= 0
@@ -124,6 +126,6 @@ def _bias_share(number: Any, whose: str) -> Fraction:
     if is_number and 0 <= number <= 1:
         return exact_number(number)
     raise NullproofError(
-        f"the bias{whose} is {number!r}; give a number from 0 (holes are like the known cells) to 1 "
+        f"the bias{whose} is {number!r}; give a number from 0 (missing cells are like the known ones) to 1 "
         "(they may hold anything)"
     )

@@ -41,34 +41,33 @@ def log_supports(model: Model, points: Points) -> Floats:
     return total
 
 
-def winners(model: Model, points: Points, supports: Floats) -> NDArray[np.intp]:
+def winners(model: Model, points: Points) -> NDArray[np.intp]:
     """Return the label with the greatest support, decided exactly where floats are too close.
 
     In a tie it is the floats' choice; where no label has any support at all, the prior decides.
     """
-    supports = _or_prior(model, supports)
+    supports = _or_prior(model, log_supports(model, points))
     best: NDArray[np.intp] = supports.argmax(axis=1)
-    for place, exact in _settled(model, points, supports):
-        if max(exact) > exact[best[place]]:
-            best[place] = exact.index(max(exact))
+    for place, tops in _settled(model, points, supports):
+        if best[place] not in tops:
+            best[place] = tops[0]
     return best
 
 
 def predictions(model: Model, points: Points) -> NDArray[np.int32]:
     """Return the position of each point's label with the greatest support; -1 where several tie."""
-    if model.m == 1:
-        return np.zeros(len(points), dtype=np.int32)
     supports = log_supports(model, points)
-    best = np.where((supports == -np.inf).all(axis=1), -1, supports.argmax(axis=1))
-    for place, exact in _settled(model, points, supports):
-        top = max(exact)
-        best[place] = exact.index(top) if exact.count(top) == 1 else -1
-    return best.astype(np.int32)
+    best: NDArray[np.int32] = supports.argmax(axis=1).astype(np.int32)
+    if model.m > 1:
+        best[(supports == -np.inf).all(axis=1)] = -1
+    for place, tops in _settled(model, points, supports):
+        best[place] = tops[0] if len(tops) == 1 else -1
+    return best
 
 
-def probabilities(model: Model, supports: Floats) -> Floats:
+def probabilities(model: Model, points: Points) -> Floats:
     """Return supports as probabilities that sum to one; the prior where no label has any support."""
-    supports = _or_prior(model, supports)
+    supports = _or_prior(model, log_supports(model, points))
     shares = np.exp(supports - supports.max(axis=1, keepdims=True))
     normalised: Floats = shares / shares.sum(axis=1, keepdims=True)
     return normalised
@@ -96,22 +95,21 @@ def exact_shares(model: Model, points: Points, j: int, code: int) -> list[Fracti
     ]
 
 
-def _settled(
-    model: Model, points: Points, supports: Floats
-) -> Iterator[tuple[int, list[Fraction]]]:
-    """Yield the points where floats cannot tell the two greatest supports apart, with exact supports."""
+def _settled(model: Model, points: Points, supports: Floats) -> Iterator[tuple[int, list[int]]]:
+    """Yield the points where floats cannot tell the two greatest supports apart, with all winners."""
     if model.m == 1:
         return
     second, first = np.partition(supports, -2, axis=1)[:, -2:].T
     doubt = 2 * model.slack(4 * _LARGEST_LOG * (model.d + 1))
-    known: dict[bytes, list[Fraction]] = {}
+    known: dict[bytes, list[int]] = {}
     # A support of zero comes of a count of zero, without any rounding: it is infinitely far from others.
     with np.errstate(invalid="ignore"):
         close = np.flatnonzero(first - second <= doubt)
     for place in close.tolist():
         key = points.codes[:, place].tobytes()
         if key not in known:
-            known[key] = _exact_supports(model, points, place)
+            exact = _exact_supports(model, points, place)
+            known[key] = [i for i, support in enumerate(exact) if support == max(exact)]
         yield place, known[key]
 
 
@@ -166,9 +164,11 @@ def _log_estimates(model: Model, j: int, codes: NDArray[np.int32]) -> Floats:
         sizes = np.broadcast_to(everything, counts.shape)
     else:
         counts = index.exact(j, codes).astype(np.float64)
-        # No world fills a hole with a value outside the domain: its share is of all rows.
+        # No world fills a missing cell with a value outside the domain: its share is of all rows.
         inside = (codes < n_values)[:, None]
-        sizes = np.where(inside, index.known[j].label_sums(alpha), everything)
+        # In the order in which CategoricalNB sums.
+        sums = np.ascontiguousarray(index.known[j].T + alpha).sum(axis=1)
+        sizes = np.where(inside, sums, everything)
     with np.errstate(divide="ignore", invalid="ignore"):
         estimates = np.log(counts + alpha) - np.log(sizes)
     return np.where(sizes == 0, -np.log(n_values), estimates)

@@ -7,7 +7,7 @@ with a bound on their error. What they cannot tell apart, `Model.exceeds` decide
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,8 +24,6 @@ Box = tuple[list[list[int]], list[list[int]]]
 _BLOCK = 4096
 # With many labels fewer points, so that a block stays in the cache.
 _FEWEST, _CELLS = 64, 1 << 17
-# Up to so many terms, one sum is faster than one for each feature.
-_SMALL = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -66,8 +64,7 @@ def verdicts(model: Model, points: Points) -> Verdicts:
     possible = np.empty((n, model.m), dtype=bool)
     sums = np.empty((n, 2 * model.m))
     complete = points.complete
-    is_whole = bool(complete.all())
-    table, rows = _term_rows(model, points, is_whole)
+    table, rows = _term_rows(model, points)
     # Equal points are judged once: a table of ties has many of them.
     known: dict[bytes, list[bool]] = {}
     step = max(_FEWEST, min(_BLOCK, _CELLS // model.m))
@@ -79,53 +76,42 @@ def verdicts(model: Model, points: Points) -> Verdicts:
         for place in (start + (unclear & complete[block]).nonzero()[0]).tolist():
             key = points.codes[:, place].tobytes()
             if key not in known:
-                known[key] = _possible_exactly(model, *point_counts(model, points, place))
+                known[key] = _possible_exactly(model, *point_counts(model, points.codes[:, place]))
             possible[place] = known[key]
-    if not is_whole:
-        holed = np.flatnonzero(~complete)
+    holed = np.flatnonzero(~complete)
+    if len(holed):
         possible[holed] = _possible_with_holes(model, points.take(holed))
     return Verdicts(possible, sums[:, : model.m], sums[:, model.m :])
 
 
-def point_counts(model: Model, points: Points, position: int) -> Box:
+def point_counts(model: Model, codes: Iterable[int]) -> Box:
     """Return the low and the high counts of a complete point, as integers, label by label."""
-    low: list[list[int]] = [[] for _ in range(model.m)]
-    high: list[list[int]] = [[] for _ in range(model.m)]
-    for j in range(model.d):
-        code = points.codes[j, [position]]
-        least, most = model.low(j, code)[0].tolist(), model.high(j, code)[0].tolist()
-        for i in range(model.m):
-            low[i].append(least[i])
-            high[i].append(most[i])
+    boxes = [model.box(j, np.array([code])) for j, code in enumerate(codes)]
+    low, high = (np.concatenate(side).T.tolist() for side in zip(*boxes, strict=True))
     return low, high
 
 
 def dominates(model: Model, points: Points, position: int, i: int, k: int) -> bool:
     """Decide whether label ``i`` beats ``k`` in every world and completion of a point (T4)."""
-    worst = worst_completion(model, points, position, i, k)
-    lows, highs = [], []
-    for j, code in enumerate(worst):
-        one = np.array([code])
-        lows.append(int(model.low(j, one)[0, i]))
-        highs.append(int(model.high(j, one)[0, k]))
-    return model.exceeds(i, lows, k, highs)
+    low, high = point_counts(model, worst_completion(model, points, position, i, k))
+    return model.exceeds(i, low[i], k, high[k])
 
 
 def worst_completion(model: Model, points: Points, position: int, i: int, k: int) -> list[int]:
     """Choose, feature by feature, the candidate that is worst for ``i`` against ``k`` (T4)."""
-    p, q = model.alpha.as_integer_ratio()
     worst = []
     for j in range(model.d):
         candidates = np.array(points.candidates(j, int(points.codes[j, position])))
-        low = model.low(j, candidates)[:, i].tolist()
-        high = model.high(j, candidates)[:, k].tolist()
-        pairs = [(a * q + p, b * q + p) for a, b in zip(low, high, strict=True)]
-        worst.append(int(candidates[least_ratio(pairs)]))
+        low, high = model.box(j, candidates)
+        place = least_ratio(model, low[:, i].tolist(), high[:, k].tolist())
+        worst.append(int(candidates[place]))
     return worst
 
 
-def least_ratio(pairs: list[tuple[int, int]]) -> int:
-    """Find the smallest a/b; a = 0 beats all, since a support of 0 exceeds nothing."""
+def least_ratio(model: Model, low: list[int], high: list[int]) -> int:
+    """Find the smallest a/b, both smoothed; a = 0 beats all, since a support of 0 exceeds nothing."""
+    p, q = model.alpha.as_integer_ratio()
+    pairs = [(a * q + p, b * q + p) for a, b in zip(low, high, strict=True)]
     least = 0
     for place, (a, b) in enumerate(pairs):
         best_a, best_b = pairs[least]
@@ -134,30 +120,33 @@ def least_ratio(pairs: list[tuple[int, int]]) -> int:
     return least
 
 
-def _term_rows(
-    model: Model, points: Points, is_whole: bool
-) -> tuple[Floats, Callable[[slice], NDArray[np.int32]]]:
+def _term_rows(model: Model, points: Points) -> tuple[Floats, Callable[[slice], NDArray[np.int32]]]:
     """Return a table of log terms and, for a block of points, the row of each feature's term in it."""
-    table, starts = model.terms if is_whole else model.terms_of_any
-    pairs = enumerate(points.n_values.tolist())
-    special = [j for j, n_values in pairs if points.sets[j] or n_values > WIDE]
+    table, starts = model.terms
+    # Wide features, and those where some cell may hold several values, have rows for their codes alone.
+    special = np.flatnonzero(points.holes.any(axis=1) | (points.n_values > WIDE)).tolist()
     if not special:
         return table, lambda block: points.codes[:, block] + starts[:, None]
     tables, places, size = [table], {}, len(table)
     for j in special:
         used, inverse = points.used(j)
-        codes = [np.array(points.candidates(j, int(code))) for code in used]
-        tables.append(model.range_rows(j, codes))
+        rows = np.empty((len(used), 2 * model.m))
+        for own, code in zip(rows, used.tolist(), strict=True):
+            terms = model.term_rows(j, np.array(points.candidates(j, code)))
+            # The least low terms and the greatest high ones of all candidates.
+            own[: model.m] = terms[:, : model.m].min(axis=0)
+            own[model.m :] = terms[:, model.m :].max(axis=0)
+        tables.append(rows)
         places[j] = inverse + size
         size += len(used)
 
-    def rows(block: slice) -> NDArray[np.int32]:
+    def rows_of(block: slice) -> NDArray[np.int32]:
         found = points.codes[:, block] + starts[:, None]
         for j, place in places.items():
             found[j] = place[block]
         return found
 
-    return np.vstack(tables), rows
+    return np.vstack(tables), rows_of
 
 
 def _sum_up(
@@ -165,9 +154,6 @@ def _sum_up(
 ) -> None:
     """Add up the log supports of a block of points: least for every label, then greatest."""
     prior = np.concatenate([model.log_prior, model.log_prior])
-    if rows.size * len(prior) <= _SMALL:
-        np.add(table[rows].sum(axis=0), prior, out=total)
-        return
     # Partial sums stay in the cache; the results, which are new memory, are written once.
     running, terms = scratch[:, : len(total)]
     so_far, places = prior, rows.astype(np.intp)
@@ -248,8 +234,7 @@ def _pair_table(model: Model, points: Points, j: int) -> tuple[Floats, NDArray[n
     bound = 0.0
     for place, code in enumerate(used):
         candidates = np.array(points.candidates(j, int(code)))
-        low = model.log_terms(j, model.low(j, candidates))
-        high = model.log_terms(j, model.high(j, candidates))
+        low, high = (model.log_terms(j, side) for side in model.box(j, candidates))
         for i in range(model.m):
             with np.errstate(invalid="ignore"):
                 ratio = low[:, i : i + 1] - high

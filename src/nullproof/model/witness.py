@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,7 @@ from nullproof.model.verdicts import (
     verdicts,
     worst_completion,
 )
-from nullproof.show import ROWS, shown_table
+from nullproof.results.pictures import ROWS, shown_table
 from nullproof.words import per_cent
 
 
@@ -45,17 +47,6 @@ class World:
         The labels with the greatest support; more than one is a tie.
     log_supports
         The natural logarithm of each label's support, for display.
-
-    Examples
-    --------
-    >>> from nullproof import CountIndex, witness
-    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
-    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
-    >>> one, other = witness(index, ("a", "y"))
-    >>> other.winners
-    ('yes',)
-    >>> other.complete(rows, ["yes", "yes", "no", "no"])[0]
-    ('a', 'y')
     """
 
     model: Model
@@ -76,12 +67,11 @@ class World:
         labels
             The labels of plain rows.
         """
-        index = self.model.index
-        training = TrainingTable.open(index.schema, table, labels)
-        fillings = {
-            name: dict(self._fillings(j, training)) for j, name in enumerate(index.features)
-        }
-        return training.filled(fillings)
+        names = self.model.index.features
+        training = TrainingTable.open(self.model.index.schema, table, labels)
+        return training.filled(
+            {name: dict(self._fillings(j, training)) for j, name in enumerate(names)}
+        )
 
     def _fillings(self, j: int, training: TrainingTable) -> Iterator[tuple[int, Any]]:
         index = self.model.index
@@ -165,7 +155,7 @@ class Witness(tuple[World, World]):
         index, filled = self[0].model.index, [world.filled() for world in self]
         apart = np.abs(filled[0] - filled[1])
         order = np.argsort(-apart, axis=None, kind="stable")[: int((apart > 0).sum())]
-        missing = index.missing_cells()[0]
+        missing = index.n_open
         cells = [np.unravel_index(place, apart.shape) for place in order[:ROWS]]
         columns: dict[str, list[Any]] = {
             "column": [index.features[j] for j, _ in cells],
@@ -267,14 +257,13 @@ def favouring(model: Model, cells: Sequence[Any], codes: list[int], raised: int)
         tuple(codes),
         frozenset({raised}),
         tuple(label for label, own in zip(index.labels, supports, strict=True) if own == top),
-        {label: model.log_support(i, counts[i]) for i, label in enumerate(index.labels)},
+        {label: _log(own) / model.power for label, own in zip(index.labels, supports, strict=True)},
     )
 
 
 def _counts(model: Model, codes: Sequence[int], raised: Collection[int]) -> list[list[int]]:
     """Count, label by label, the cells that agree with a completed point: most for some labels."""
-    column = np.array(codes, dtype=np.int32)[:, None]
-    low, high = point_counts(model, Points.without_holes(column, model.index.n_values), 0)
+    low, high = point_counts(model, codes)
     return [high[i] if i in raised else low[i] for i in range(model.m)]
 
 
@@ -299,3 +288,10 @@ def _completed(feature: Feature, code: int, cell: Any) -> Any:
     if cell is None:
         return decode(feature, code) if code < feature.n_values else None
     return cell
+
+
+def _log(number: Fraction) -> float:
+    """Return the logarithm of a fraction of any size; -inf for zero."""
+    if not number:
+        return -math.inf
+    return math.log(number.numerator) - math.log(number.denominator)

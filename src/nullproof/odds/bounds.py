@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from nullproof.counts.index import LEFT_OUT
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
-from nullproof.odds.filling import Binomial, Count, Filling, binomial
+from nullproof.odds.filling import EPS, Cells, Count, binomial, chances
 
 # Chernoff bounds are taken at these powers of two; half an octave off costs 6 %.
 SLOPES: Floats = 2.0 ** np.arange(-6.0, 24.0)
-EPS, _TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
+_TINY = float(np.finfo(np.float64).tiny)
 _BLOCK = 1 << 20
 # What a value adds to the sums of a label besides Chernoff exponents.
 _SUMS = ("least", "mean", "variance", "log_finite", "error", "log_products")
@@ -60,10 +60,10 @@ class Term(NamedTuple):
 class Terms:
     """The terms of one model under one way to fill cells, made when they are first asked for."""
 
-    def __init__(self, model: Model, filling: Filling, gap: float) -> None:
-        self.model, self.filling = model, filling
+    def __init__(self, model: Model, cells: Cells, gap: float) -> None:
+        self.model, self._cells = model, cells
         # The probability given to each Chernoff bound and to the tails of each label, small beside the gap.
-        self.chance = gap / (400 * model.m)
+        self.chance = gap / (60 * model.m)
         self._cut = gap / (100 * model.m * max(model.d, 1))
         self._terms: dict[tuple[int, int], Term] = {}
         self._sums: dict[tuple[int, int], Floats] = {}
@@ -77,9 +77,9 @@ class Terms:
 
     def _made(self, j: int, code: int) -> Term:
         lows = self.model.low(j, np.array([code]))[0].tolist()
-        groups = self.filling.chances(j, code)
+        groups = chances(self.model.index, self._cells, j, code)
         counts = [
-            Count(LEFT_OUT, np.ones(1), 0.0) if low == LEFT_OUT else _raised(group, low, self._cut)
+            Count(LEFT_OUT, np.ones(1), 0.0) if low == LEFT_OUT else binomial(low, group, self._cut)
             for group, low in zip(groups, lows, strict=True)
         ]
         longest = max(len(count.probs) for count in counts)
@@ -121,12 +121,6 @@ class Terms:
                 ]
             )
         return self._sums[key]
-
-
-def _raised(group: Binomial, low: int, cut: float) -> Count:
-    """Return the distribution of a count of which ``low`` cells are known."""
-    count = binomial(group, cut)
-    return count._replace(first=count.first + low)
 
 
 @dataclass(frozen=True)

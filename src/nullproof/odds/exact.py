@@ -23,11 +23,13 @@ from nullproof.model.bias import Floats
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Prior
 from nullproof.model.verdicts import verdicts
-from nullproof.odds.bounds import EPS, LogSupports, Terms
-from nullproof.odds.filling import Binomial, Filling, refuse
+from nullproof.odds.bounds import LogSupports, Terms
+from nullproof.odds.filling import EPS, Binomial, chances, refuse
 
 # Bounds give up beyond so many pairs of supports and factors; counts of worlds beyond so many.
 _MOST_PAIRS, _MOST_SUPPORTS = 400_000, 1_000_000
+# The weights of all supports of a label have at most so many bits: a quarter of a gigabyte.
+_MOST_BITS = 2**31
 # So many sets of labels may tie at one support, and so many cells of a column and label be missing.
 _MOST_SETS, _MOST_CELLS = 1 << 20, 20_000
 _INT64_BITS = 63
@@ -228,7 +230,12 @@ def count_worlds(
     refuse(index, points, "count_worlds")
     if len(points) != 1:
         raise NullproofError(f"count_worlds takes one point but got {len(points)}; give one row")
-    _refuse_many_cells(index)
+    j, i = np.unravel_index(index.n_null.argmax(), index.n_null.shape)
+    if (n_cells := index.n_null[j, i]) > _MOST_CELLS:
+        raise NullproofError(
+            f"label {index.labels[i]!r} has {n_cells:,} missing cells in column {index.features[j]!r}, too "
+            "many to count worlds exactly; ask label_odds for bounds"
+        )
     possible = tuple(np.flatnonzero(verdicts(model, points).possible[0]).tolist())
     sizes = index.n_values.tolist()
     n_worlds = [math.prod(map(pow, sizes, cells)) for cells in index.n_null.T.tolist()]
@@ -246,26 +253,24 @@ def count_worlds(
     return WorldCounts(math.prod(n_worlds), wins, ties)
 
 
-def _refuse_many_cells(index: CountIndex) -> None:
-    j, i = np.unravel_index(index.n_null.argmax(), index.n_null.shape)
-    if (n_cells := index.n_null[j, i]) > _MOST_CELLS:
-        raise NullproofError(
-            f"label {index.labels[i]!r} has {n_cells:,} missing cells in column {index.features[j]!r}, too "
-            "many to count worlds exactly; ask label_odds for bounds"
-        )
-
-
 def _worlds_won(
     model: Model, codes: Sequence[int], labels: tuple[int, ...], n_worlds: list[int]
 ) -> dict[tuple[int, ...], int]:
     """Count the ways to fill the cells of some labels, by which of them win."""
-    filling, products = Filling(model.index, "uniform"), Products(model, _MOST_SUPPORTS)
-    chances = [filling.chances(j, code) for j, code in enumerate(codes)]
+    products = Products(model, _MOST_SUPPORTS)
+    open_cells = [chances(model.index, "uniform", j, code) for j, code in enumerate(codes)]
     lows = [model.low(j, np.array([code]))[0].tolist() for j, code in enumerate(codes)]
     found = []
     for i in labels:
+        n_bits = sum(g[i].n_cells * g[i].whole.bit_length() for g in open_cells)
+        n_supports = min(math.prod(g[i].n_cells + 1 for g in open_cells), _MOST_SUPPORTS)
+        if n_supports * n_bits > _MOST_BITS:
+            raise NullproofError(
+                f"label {model.index.labels[i]!r} has too many missing cells to count its worlds exactly; "
+                "ask label_odds for bounds"
+            )
         parts, n_free = [], n_worlds[i]
-        for low, groups in zip(lows, chances, strict=True):
+        for low, groups in zip(lows, open_cells, strict=True):
             # A feature that is left out still has cells to fill, in ways that change nothing.
             ways = _ways(groups[i]) if low[i] != LEFT_OUT else np.ones(1, dtype=object)
             n_free //= int(ways.sum())

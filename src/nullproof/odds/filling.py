@@ -7,8 +7,7 @@ many of them take the point's value: a binomial number (theory 6).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +16,9 @@ from nullproof.counts.index import CountIndex
 from nullproof.data.points import Points
 from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats
-from nullproof.words import either
 
 Cells = Literal["observed", "uniform"]
-Integers = NDArray[np.int64]
-_EPS = float(np.finfo(np.float64).eps)
+EPS = float(np.finfo(np.float64).eps)
 
 
 class Binomial(NamedTuple):
@@ -30,13 +27,6 @@ class Binomial(NamedTuple):
     n_cells: int
     share: int
     whole: int
-
-    @property
-    def fixed(self) -> int | None:
-        """The number of cells that take the value, if chance has no say in it."""
-        if self.n_cells == 0 or self.share == 0:
-            return 0
-        return self.n_cells if self.share == self.whole else None
 
 
 class Count(NamedTuple):
@@ -50,50 +40,23 @@ class Count(NamedTuple):
     error: float
 
 
-class Filling:
-    """How likely each value of a missing cell is.
+def chances(index: CountIndex, cells: Cells, j: int, code: int) -> list[Binomial]:
+    """Return, per label, the missing cells of feature ``j`` that may hold a value.
 
-    Parameters
-    ----------
-    cells
-        ``"observed"``: a missing cell holds a value with the share that the value has among the known
-        cells of the same column and label, without smoothing; so a value that the label never shows is
-        never filled in. Where the label has no known cell in the column, all values are equally likely.
-        ``"uniform"``: all values of the column's domain are equally likely, so odds are shares of worlds.
+    `label_odds` says what ``cells`` means.
     """
-
-    def __init__(self, index: CountIndex, cells: Cells = "observed") -> None:
-        refuse_cells(cells)
-        self.index, self.cells = index, cells
-
-    def chances(self, j: int, code: int) -> list[Binomial]:
-        """Return, per label, the missing cells of feature ``j`` that may hold a value."""
-        index, size = self.index, int(self.index.n_values[j])
-        # A domain of one value leaves no choice, and none may hold a value outside the domain.
-        if code >= size or size == 1:
-            return [Binomial(0, 0, 1)] * len(index.labels)
-        share, whole = np.ones((2, len(index.labels)), dtype=np.int64)
-        whole *= size
-        if self.cells == "observed":
-            known = index.label_counts - index.n_null[j]
-            share = np.where(known > 0, index.exact(j, np.array([code]))[0], share)
-            whole = np.where(known > 0, known, whole)
-        rows = zip(index.n_null[j].tolist(), share.tolist(), whole.tolist(), strict=True)
-        return [Binomial(*row) for row in rows]
-
-    def weights(self, j: int, candidates: Sequence[int]) -> Integers:
-        """Return how likely each candidate of a cell is (candidates × labels), up to a factor per label."""
-        if self.cells == "uniform":
-            return np.ones((len(candidates), len(self.index.labels)), dtype=np.int64)
-        known = self.index.exact(j, np.array(candidates))
-        return np.where(known.sum(axis=0) > 0, known, 1)
-
-
-def refuse_cells(cells: Any) -> None:
-    """Reject what is no way to fill cells."""
-    if not isinstance(cells, str) or cells not in get_args(Cells):
-        ways = either([repr(way) for way in get_args(Cells)])
-        raise NullproofError(f"cells is {cells!r}; give {ways}")
+    size = int(index.n_values[j])
+    # A domain of one value leaves no choice, and none may hold a value outside the domain.
+    if code >= size or size == 1:
+        return [Binomial(0, 0, 1)] * len(index.labels)
+    share, whole = np.ones((2, len(index.labels)), dtype=np.int64)
+    whole *= size
+    if cells == "observed":
+        known = index.label_counts - index.n_null[j]
+        share = np.where(known > 0, index.exact(j, np.array([code]))[0], share)
+        whole = np.where(known > 0, known, whole)
+    rows = zip(index.n_null[j].tolist(), share.tolist(), whole.tolist(), strict=True)
+    return [Binomial(*row) for row in rows]
 
 
 def refuse(index: CountIndex, points: Points, question: str) -> None:
@@ -128,29 +91,31 @@ def _column_with_sets(index: CountIndex) -> str | None:
     return None
 
 
-def binomial(group: Binomial, cut: float) -> Count:
-    """Return how likely each number of cells is, without tails of a probability of at most ``cut``.
+def binomial(low: int, group: Binomial, cut: float) -> Count:
+    """Return how likely each count is, without tails of a probability of at most ``cut``.
+
+    ``low`` cells are known to hold the value, those of ``group`` may.
 
     Hoeffding: beyond ``reach`` of the mean lies less than half of ``cut``. Neighbours of the likeliest
     number follow by ratios: every weight comes from at most ``len`` ratios of five roundings each, and
     dividing by their sum adds as much again.
     """
-    if group.fixed is not None:
-        return Count(group.fixed, np.ones(1), 0.0)
     n, share, whole = group
+    if n == 0 or share in (0, whole):
+        return Count(low + (n if share == whole else 0), np.ones(1), 0.0)
     reach = math.ceil(math.sqrt(n * math.log(4 / cut) / 2)) + 1
     mode = (n + 1) * share // whole
-    low, high = max(0, mode - reach), min(n, mode + reach)
-    up = np.arange(mode, high, dtype=np.float64)
-    down = np.arange(mode, low, -1, dtype=np.float64)
+    first, last = max(0, mode - reach), min(n, mode + reach)
+    up = np.arange(mode, last, dtype=np.float64)
+    down = np.arange(mode, first, -1, dtype=np.float64)
     ratio = share / (whole - share)
     with np.errstate(under="ignore"):
         rising = np.cumprod((n - up) / (up + 1) * ratio)
         falling = np.cumprod(down / (n - down + 1) / ratio)
         weights = np.concatenate([falling[::-1], [1.0], rising])
         probs = weights / weights.sum()
-    error = (0.0 if low == 0 and high == n else cut / 2) + 12 * _EPS * len(probs)
-    return _without_tails(Count(low, probs, error), cut / 2)
+    error = (0.0 if first == 0 and last == n else cut / 2) + 12 * EPS * len(probs)
+    return _without_tails(Count(low + first, probs, error), cut / 2)
 
 
 def _without_tails(count: Count, cut: float) -> Count:
@@ -161,5 +126,5 @@ def _without_tails(count: Count, cut: float) -> Count:
     if stop - start == len(probs):
         return count
     kept = probs[start:stop]
-    lost = 1.01 * cut + _EPS * len(probs)
+    lost = 1.01 * cut + EPS * len(probs)
     return Count(count.first + start, kept / kept.sum(), count.error + lost)

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.model.bias import Floats
-from nullproof.odds.bounds import EPS, LogSupports, Terms
+from nullproof.odds.bounds import LogSupports, Terms
+from nullproof.odds.filling import EPS
 
 # Grids of more steps are refused, and as many bytes of Fourier transforms are remembered.
 MAX_SIZE, _MAX_REMEMBERED = 1 << 18, 1 << 27
@@ -27,9 +28,14 @@ _NOTHING = 1e-3
 _SMALLEST, _FINEST = 6, 44
 # So many places are looked at before a level is chosen; so few frequencies are summed up directly.
 _LOOKS, _SHORT = 48, 128
+# Sums of a few terms that have no more values than this are transformed at once, if there are so many
+# labels that other points will seldom ask for the same.
+_SUMS, _MANY_LABELS = 1024, 8
 Spectrum = NDArray[np.complex128]
-# Feature, code, label, level, size, and whether the first few frequencies are enough.
-Key = tuple[int, int, int, int, int, bool]
+# Features with the code that a point has there.
+Group = tuple[tuple[int, int], ...]
+# Group, label, level, size, and whether the first few frequencies are enough.
+Key = tuple[Group, int, int, int, bool]
 
 
 class Window(NamedTuple):
@@ -56,7 +62,7 @@ class Grid:
         self._terms = terms
         self._log_chance = math.log(1 / terms.chance) * (1 + 1e-9) + 1e-9
         self._roundings: dict[tuple[int, int, int], Floats] = {}
-        self._spectra: dict[Key, Spectrum | None] = {}
+        self._spectra: dict[Key, Spectrum] = {}
         self._n_bytes = 0
 
     def first_level(self, supports: LogSupports, near: NDArray[np.intp], gap: float) -> int:
@@ -160,39 +166,56 @@ class Grid:
 
     def _product(self, codes: list[int], i: int, level: int, size: int) -> Spectrum:
         """Return the spectrum of a label's rounded sum, up to where it is all but gone."""
-        product, n_terms = np.ones(size // 2 + 1, dtype=np.complex128), 0
-        for j, code in enumerate(codes):
-            own = self._spectrum((j, code, i, level, size, len(product) <= _SHORT))
-            if own is not None:
-                product *= own[: len(product)]
-                n_terms += 1
-                if n_terms.bit_count() == 1:
-                    # No spectrum exceeds 1, so a frequency that is all but gone stays so.
-                    heights = product.real**2 + product.imag**2
-                    left = np.flatnonzero(heights > (_NOTHING * self._terms.chance) ** 2)
-                    product = product[: int(left[-1]) + 1 if len(left) else 1]
+        product = np.ones(size // 2 + 1, dtype=np.complex128)
+        for group in self._groups(codes, i):
+            product *= self._spectrum((group, i, level, size, len(product) <= _SHORT))[
+                : len(product)
+            ]
+            # No spectrum exceeds 1, so a frequency that is all but gone stays so.
+            heights = product.real**2 + product.imag**2
+            left = np.flatnonzero(heights > (_NOTHING * self._terms.chance) ** 2)
+            product = product[: int(left[-1]) + 1 if len(left) else 1]
         return product
 
-    def _spectrum(self, key: Key) -> Spectrum | None:
-        """Return the Fourier transform of a rounded term; None for a constant one, at step 0."""
+    def _groups(self, codes: list[int], i: int) -> list[Group]:
+        """Put features together whose sums have few values, so that few transforms are needed.
+
+        Terms that are constant, at step 0, are left out.
+        """
+        groups: list[Group] = []
+        most = _SUMS if self._terms.model.m > _MANY_LABELS else 1
+        n_sums = most
+        for j, code in enumerate(codes):
+            term = self._terms.of(j, code)
+            if term.is_open[i] or term.zero[i] > 0:
+                n_values = len(term.counts[i].probs)
+                if n_sums * n_values > most:
+                    groups.append(())
+                    n_sums = 1
+                groups[-1] += ((j, code),)
+                n_sums *= n_values
+        return groups
+
+    def _spectrum(self, key: Key) -> Spectrum:
+        """Return the Fourier transform of a rounded sum of terms."""
         if key not in self._spectra:
             if self._n_bytes > _MAX_REMEMBERED:
                 self._spectra.clear()
                 self._n_bytes = 0
             self._spectra[key] = made = self._transform(*key)
-            self._n_bytes += 0 if made is None else made.nbytes
+            self._n_bytes += made.nbytes
         return self._spectra[key]
 
-    def _transform(
-        self, j: int, code: int, i: int, level: int, size: int, is_short: bool
-    ) -> Spectrum | None:
-        term = self._terms.of(j, code)
-        if not term.is_open[i] and term.zero[i] == 0:
-            return None
-        probs = term.probs[i]
-        steps = np.rint(term.above[i] * 2.0**level).astype(np.int64) % size
+    def _transform(self, group: Group, i: int, level: int, size: int, is_short: bool) -> Spectrum:
+        steps, probs = np.zeros(1, dtype=np.int64), np.ones(1)
+        for j, code in group:
+            term = self._terms.of(j, code)
+            n_values = len(term.counts[i].probs)
+            own = np.rint(term.above[i, :n_values] * 2.0**level).astype(np.int64)
+            steps = np.add.outer(steps, own).ravel()
+            probs = np.multiply.outer(probs, term.probs[i, :n_values]).ravel()
         if not is_short:
-            return np.fft.rfft(np.bincount(steps, probs, minlength=size))
+            return np.fft.rfft(np.bincount(steps % size, probs, minlength=size))
         turns = steps[:, None] * np.arange(_SHORT) % size
         waves: Spectrum = np.exp(turns * (-2j * math.pi / size))
         return np.asarray((probs[:, None] * waves).sum(axis=0))
@@ -202,8 +225,9 @@ class Grid:
 
         A transform of length n is off by ``log2(n)·η`` in the 2-norm, relatively, with η below four eps
         (Higham, Accuracy and Stability of Numerical Algorithms, theorem 24.2); four times that is allowed
-        here, also for the d roundings of a product. No spectrum of a distribution exceeds 1, so the errors
-        of d spectra and their product add up. What is left out counts with its height (Parseval).
+        here, also for the d roundings of a product and for a stage of three. No spectrum of a distribution
+        exceeds 1, so the errors of d spectra and their product add up. What is left out counts with its
+        height (Parseval).
         """
         roundings = (self._terms.model.d + 1) * 16 * EPS * math.log2(size)
         return roundings + _NOTHING * self._terms.chance
@@ -246,7 +270,8 @@ def _wins(probs: Floats, zero: Floats, window: Window) -> tuple[Floats, Floats]:
 
 
 def _fast_size(least: float) -> int:
-    """Return the least power of two that is long enough: quickly transformed, and shared by many points."""
+    """Return the least length that is quickly transformed and shared by many points: 2ⁿ or 3·2ⁿ."""
     if not least <= MAX_SIZE:
         return 2 * MAX_SIZE
-    return 1 << max(_SMALLEST, math.ceil(math.log2(least)))
+    size = 1 << max(_SMALLEST, math.ceil(math.log2(least)))
+    return size // 4 * 3 if least <= size // 4 * 3 else size

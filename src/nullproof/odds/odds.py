@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import Any, get_args
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
-from nullproof.data.keys import Key, RowNames, key_at, key_columns, shown_name
-from nullproof.data.points import OwnMissing, Points
-from nullproof.data.sources import native_frame, some_rows
+from nullproof.data.points import Key, OwnMissing, Points, RowNames, key_at, shown_name
+from nullproof.data.sources import some_rows
 from nullproof.errors import NullproofError, notice
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
@@ -29,12 +27,12 @@ from nullproof.model.predict import predictions
 from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.odds.bounds import SLOPES, Codes, LogSupports, Mask, Terms, together
 from nullproof.odds.exact import Products, exact_bounds
-from nullproof.odds.filling import Cells, Filling, refuse
+from nullproof.odds.filling import Cells, refuse
 from nullproof.odds.grid import Grid, near_labels
 from nullproof.progress import Progress, over
-from nullproof.results import chosen
-from nullproof.show import ROWS, shown_table
-from nullproof.words import PLAIN, many, odds
+from nullproof.results import Column, Result
+from nullproof.results.pictures import ROWS, shown_table
+from nullproof.words import PLAIN, either, many, odds
 
 # What summaries ask for: the share of the worlds in which a prediction is the same.
 SURE = 0.99
@@ -51,7 +49,7 @@ Bounds = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class LabelOdds:
+class LabelOdds(Result[dict[Any, tuple[float, float]]]):
     """Bounds of the probability that each label wins, points × labels.
 
     Parameters
@@ -63,8 +61,6 @@ class LabelOdds:
     lower, upper
         The true odds lie between them. The odds of a label that no world predicts are exactly 0,
         those of a certain label exactly 1.
-    first
-        The position that files and JSON give to the first point.
     """
 
     model: Model
@@ -73,7 +69,6 @@ class LabelOdds:
     upper: Floats
     frame: nw.DataFrame[Any] | None = None
     names: RowNames | None = None
-    first: int = 0
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -102,20 +97,18 @@ class LabelOdds:
         """The greatest distance of two bounds."""
         return float((self.upper - self.lower).max(initial=0.0))
 
-    def columns(self) -> dict[str, list[Any]]:
-        """Return plain columns: the key if any, the predicted label, how often it wins, all bounds."""
-        columns = key_columns(self.names)
-        columns["predicted"] = [None if x is None else str(x) for x in self.predicted]
-        for name, own in zip(("same_lower", "same_upper"), self.same.T.tolist(), strict=True):
-            columns[name] = [None if math.isnan(share) else share for share in own]
-        for i, label in enumerate(self.labels):
-            columns[f"lower {label}"] = self.lower[:, i].tolist()
-            columns[f"upper {label}"] = self.upper[:, i].tolist()
+    def declared(self) -> dict[str, Column]:
+        """Return the columns: the predicted label, how often it wins, all bounds."""
+        names = [str(label) for label in self.labels]
+        same = self.same
+        columns = {
+            "predicted": Column(names, self.winners, "predicted", lambda label: label or "–"),
+            "same_lower": Column(same[:, 0]),
+            "same_upper": Column(same[:, 1]),
+        }
+        for name, lower, upper in zip(names, self.lower.T, self.upper.T, strict=True):
+            columns[f"lower {name}"], columns[f"upper {name}"] = Column(lower), Column(upper)
         return columns
-
-    def file_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of a file: the position of each point first."""
-        return {"point": list(range(self.first, self.first + len(self))), **self.columns()}
 
     def document(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -126,7 +119,7 @@ class LabelOdds:
             "labels": names,
             "points": [
                 {
-                    "point": self.first + point,
+                    "point": point,
                     **key_at(self.names, point),
                     "predicted": None if label is None else str(label),
                     "lower": dict(zip(names, lower, strict=True)),
@@ -136,12 +129,11 @@ class LabelOdds:
             ],
         }
 
-    def to_frame(self) -> Any:
-        """Return one row per point, in the library that the points came in."""
-        return native_frame(self.columns(), self.frame)
-
     def __len__(self) -> int:
         return len(self.lower)
+
+    def _origin(self) -> tuple[RowNames | None, nw.DataFrame[Any] | None]:
+        return self.names, self.frame
 
     def take(self, places: NDArray[np.intp]) -> LabelOdds:
         """Return the odds of some of the points."""
@@ -154,20 +146,10 @@ class LabelOdds:
             names=None if self.names is None else self.names.take(places),
         )
 
-    @overload
-    def __getitem__(self, position: int) -> dict[Any, tuple[float, float]]: ...
-    @overload
-    def __getitem__(self, position: Any) -> LabelOdds: ...
-    def __getitem__(self, position: Any) -> dict[Any, tuple[float, float]] | LabelOdds:
-        """Lower and upper bound per label of one point; several points by a slice, positions or a mask."""
-        place = chosen(position, len(self))
-        if not isinstance(place, int):
-            return self.take(place)
+    def _item(self, place: int) -> dict[Any, tuple[float, float]]:
+        """Return the lower and the upper bound of each label of one point."""
         pairs = zip(self.lower[place].tolist(), self.upper[place].tolist(), strict=True)
         return dict(zip(self.labels, pairs, strict=True))
-
-    def __iter__(self) -> Iterator[dict[Any, tuple[float, float]]]:
-        return (self[position] for position in range(len(self)))
 
     def sentence(self, position: int, sign: str = PLAIN) -> str:
         """Say in which share of the worlds a point has its predicted label."""
@@ -272,7 +254,10 @@ def odds_of(
     if not isinstance(gap, numbers.Real) or not _LEAST_GAP <= gap <= 1:
         raise NullproofError(f"gap is {gap!r}; give a number from {_LEAST_GAP:f} to 1")
     refuse(model.index, points, "label_odds")
-    work = _Work(model.unbiased, Filling(model.index, cells), float(gap))
+    if not isinstance(cells, str) or cells not in get_args(Cells):
+        ways = either([repr(way) for way in get_args(Cells)])
+        raise NullproofError(f"cells is {cells!r}; give {ways}")
+    work = _Work(model.unbiased, cells, float(gap))
     lower, upper = (judged.possible.astype(np.float64) for _ in range(2))
     # Equal points are worked on once.
     is_open = np.flatnonzero(~judged.certain)
@@ -297,9 +282,9 @@ def odds_of(
 class _Work:
     """One question: the model, how cells are filled, and what is remembered between points."""
 
-    def __init__(self, model: Model, filling: Filling, gap: float) -> None:
+    def __init__(self, model: Model, cells: Cells, gap: float) -> None:
         self._gap = gap
-        self._terms = Terms(model, filling, gap)
+        self._terms = Terms(model, cells, gap)
         self._grid, self._products = Grid(self._terms), Products(model)
 
     def bounds(self, codes: Codes, possible: Mask) -> Bounds:

@@ -10,28 +10,28 @@ from nullproof.errors import NullproofError
 from nullproof.words import cut, many, per_cent, text
 
 _MOST_POINTS = 20
-_NEEDED = ("title", "table", "verdicts", "certain", "fragility", "points", "asked")
+_PLURAL = {"certain": "the certain", "holds": "those that hold", "open": "the open"}
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The document of a report that was written as JSON."""
+    """Read the document of a report that was written as JSON."""
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        # Whatever lacks in it shows when it is compared with itself.
+        compared(found, found, path.name)
     except OSError as problem:
         raise NullproofError(
             f"{path} cannot be read: {problem.strerror}; name a report as JSON"
         ) from problem
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict) or any(name not in found for name in _NEEDED):
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as problem:
         raise NullproofError(
             f"{path} is no report as JSON; make one with nullproof report … -o FILE.json"
-        )
+        ) from problem
     return found
 
 
 def compared(document: dict[str, Any], other: dict[str, Any], name: str) -> dict[str, Any]:
-    """What a report says beside another: measures of both, and listed points that changed.
+    """Return what a report says beside another: measures of both, and listed points that changed.
 
     ``name`` is what the other one is called.
     """
@@ -54,7 +54,7 @@ def compared(document: dict[str, Any], other: dict[str, Any], name: str) -> dict
         "points": [
             {
                 "point": mine[key]["point"],
-                **({"key": mine[key]["key"]} if "key" in mine[key] else {}),
+                "key": mine[key].get("key"),
                 "here": _said(mine[key]),
                 "there": _said(theirs[key]),
             }
@@ -74,11 +74,6 @@ def in_words(told: dict[str, Any]) -> str:
     )
 
 
-def shown(told: dict[str, str | None]) -> str:
-    """A prediction and its verdict."""
-    return f"{told['predicted'] or 'a tie'}, {told['verdict']}"
-
-
 def _has_keys(points: list[dict[str, Any]]) -> bool:
     keys = {point.get("key") for point in points}
     return None not in keys and len(keys) == len(points)
@@ -89,7 +84,7 @@ def _said(point: dict[str, Any]) -> dict[str, str | None]:
 
 
 def _measures(document: dict[str, Any]) -> list[tuple[str, str | None]]:
-    """What is put side by side, as it is shown."""
+    """Return what is put side by side, as it is shown."""
     table, fragility = document["table"], document["fragility"]
     groups = document["verdicts"]["groups"]
     found: list[tuple[str, str | None]] = [
@@ -112,6 +107,3 @@ def _measures(document: dict[str, Any]) -> list[tuple[str, str | None]]:
         ("smoothing", cut(table["alpha"], 40)),
     ]
     return found
-
-
-_PLURAL = {"certain": "the certain", "holds": "those that hold", "open": "the open"}

@@ -1,295 +1,526 @@
-"""tell: everything that a report says, as one plain document, in the order in which it is read.
+"""Work out everything that a report says, as one document of plain values that views only present.
 
-The document is strict JSON: dicts with the keys below, lists, texts, numbers, true, false and null.
-Labels, features and values are texts; those of more than `words.LONGEST` characters are shortened and
-say how long they were. A *share* is between 0 and 1, or null where there is nothing to share.
+The document is strict JSON. Labels, features and values are texts, shortened where they are very long;
+a *share* is between 0 and 1, or null where there is nothing to share. `docs/report.md` explains every
+key; in the order of the story they are:
 
-``title``
-    One sentence: the answer.
-``findings``
-    Up to three sentences: what matters most.
-``next``
-    What to do now, or null: ``text`` and ``command`` (what to type, or null).
-``asked``
-    Where the report comes from: ``version``, ``train`` and ``test`` (names of files), ``training_rows``
-    (the points are the training rows), ``date``, ``options`` (each ``name`` and ``value``) and
-    ``command`` (what makes the report again); null where it is not known.
-``compared``
-    Only if another report was given (``--compare``): its ``name`` and ``title``; ``measures``, each
-    ``name``, ``here`` and ``there`` in words (or null); ``n_matched`` points that both list;
-    ``n_changed`` of them with another prediction or verdict, and of the first of those ``point``,
-    ``here`` and ``there``, each ``predicted`` and ``verdict``.
-``assumptions``
-    Sentences: what certain, holds and open mean here, and what is assumed of the missing cells.
-``notes``
-    Texts that the reader should know of: what was left out or taken as missing, columns that tell
-    nothing, values that the table never shows, wide odds.
-``table``
-    The training table: ``label_name``, ``labels``, ``label_counts``, ``n_rows``, ``n_features``,
-    ``n_cells``, ``n_missing``, ``share_missing``, ``alpha`` (text) and ``prior`` (one share per label).
-``outside``
-    Per feature, the points whose number lies outside what the training table shows, which is counted
-    to the bins at its ends: ``feature`` and ``n_points``, most first; features without any are left
-    out.
-``verdicts``
-    The three groups: ``goal`` (``"certain"``, or ``"holds"`` if a bias was given), ``threshold`` (the
-    bias up to which a prediction holds), ``learned`` (what certain is meant for: the bins and weights
-    learned from the known cells), and ``groups``, certain, holds and open: ``verdict``,
-    ``n_points``, ``share``, ``n_right`` and of how many (``n_known``: those whose true label is known;
-    both null if none is).
-``own_missing``
-    Cells that points themselves do not know: ``reading`` (``"skip"``: they are left out, ``"any"``:
-    whatever they hold), ``n_points`` that have some, and ``n_certain``: how many points are certain in
-    each reading.
-``curve``
-    How many predictions hold as the bias grows, as columns: ``bias``, ``n_hold``, ``share``, and where
-    the true labels are known ``accuracy_hold`` and ``accuracy_rest``; ``drawn``: the first three at
-    more biases, for a picture.
-``accuracy``
-    How many predictions are right and stay so under any attack on k cells, or null if no true label is
-    known: ``n_known``, ``n_right``, ``accuracy`` (without any attack), ``curve`` at a few sizes (``k``,
-    ``n``, ``share``), and ``drawn``, ``k`` and ``share`` at more of them for a picture.
-``certain``
-    ``n_points``, ``n_certain``, ``share``, and per label ``labels``: ``label``, ``n_certain`` (points
-    with this label in every world), ``n_possible`` (points where it wins or ties in some world).
-``holes``
-    Where cells are missing: ``labels``, ``n_rows`` (per label), and ``features``, those with the
-    most missing cells first: ``feature``, ``n_missing``, ``share``, and per label ``per_label``:
-    ``n_missing``, ``n_candidates`` (those of them that have a set of candidates, fewer than all
-    values), ``share``. ``n_complete`` features have no hole, ``n_left_off`` with holes are not listed,
-    ``n_labels_left_off`` labels are not listed.
-``open``
-    Points that do not even hold: ``n_points``; ``between``: ``labels`` and ``n_points`` of the most
-    frequent sets of possible labels; ``n_between_left_off``; ``shown``: the positions of those that have
-    an entry in ``points``; ``n_odds``: how many of these have odds; ``n_likely``: how many have one label
-    in at least 99 % of the worlds; ``cells`` and ``gap``: how the odds are meant.
-``fragility``
-    The radius: ``n_certain``, ``n_unbreakable`` (no attack exists), ``n_not_worked_out`` (it would take
-    too long), ``least``, ``median``, ``greatest`` (of the others, or null), ``histogram``: ``start``,
-    ``stop`` (inclusive), ``n_points``; ``weakest``: up to ten of ``point``, ``label``, ``rival``,
-    ``radius``.
-``features``
-    What would become of the points that are not done if one feature were complete (done: they hold up to
-    the bias, 0.05 if none was given): ``meaning`` (the definition in words), ``n_open`` (points that are
-    not done), ``n_left_off`` features with missing cells that were not judged, and ``features``, most
-    useful first: ``feature``, ``n_missing``, ``expected`` (points that would be done, on average) and
-    ``share`` (of those that are not).
-``attack``
-    What an attack looks like on the weakest certain point, or null: ``point``, ``label``, ``rival``,
-    ``n_cells``; ``cells``: ``label``, ``feature``, ``values``, ``n_cells`` and ``effect`` (``"lowers"`` the
-    point's own label or ``"raises"`` the rival); ``n_sorts_left_off``; ``before`` and ``after``: lists as
-    ``support`` below.
-``cleaning``
-    The plan of `nullproof clean`, or null if nothing is to be looked up: ``headline`` (in words),
-    ``n_points``, ``n_done`` (they hold up to the bias, 0.05 if none was given), ``n_cells`` (all cells of
-    the plan), ``stages`` of ``columns``, ``n_cells``, ``so_far`` and ``expected`` (how many points will be
-    done after this stage and those before it, on average), ``n_left_off`` stages, ``stop`` (a sentence, or
-    null: where to stop), ``certainty`` (what certainty would take) and ``hint`` (columns that are missing
-    nearly everywhere), sentences that may be empty.
-``sample``
-    Which points have an entry in ``points``: ``n_points``, ``n_shown``, ``all`` (true if none is left
-    out), ``how`` (in words; it depends on nothing but the verdicts and what was asked for) and ``more``
-    (in words, how to have other points; empty if none is left out).
-``points``
-    By position: ``point``, ``key`` (its name, if the points have names; in ``weakest`` and ``attack``,
-    too), ``verdict``, ``certain``, ``label`` (or null), ``predicted`` (null for a tie),
-    ``truth`` and ``right`` (the true label and whether the prediction is right, null if not known),
-    ``tolerance`` (the largest bias up to which the prediction holds, null if there is none),
-    ``tolerance_rival`` (the label that catches up then, or null), ``n_own_missing``, ``possible``,
-    ``radius`` (0 if not certain, null if no attack exists) and its ``rival``, ``not_worked_out``
-    (the reason why the radius of a certain point is not known and null, else null), and
-
-    - ``values``: ``feature``, ``value``, ``kind`` (``"known"``, ``"unseen"``, ``"skipped"`` (not known,
-      left out), ``"missing"`` (may hold anything) or ``"candidates"``), and ``own``: the point's own
-      number or date where ``value`` is a bin that is written otherwise, else null;
-      ``n_values_left_off``;
-    - ``support``: ``label``, ``low``, ``high`` (natural logarithms, null for a support of 0) and
-      ``possible``, the strongest labels first; ``n_labels_left_off``;
-    - ``odds``: ``label``, ``lower``, ``upper``, the predicted label first; null if the point is certain, or
-      the odds would take too long: ``odds_reason`` says why, and is null otherwise;
-    - ``explanation``: what speaks for the strongest label and what for its strongest ``rival``, or null
-      if there is one label: ``label``, ``rival``, ``prior`` (in words), ``total`` and ``terms``, the
-      weightiest first, each with ``log`` (of the lead by the known cells, null if it is infinite) and
-      in words ``said``, ``least`` and ``greatest`` (over all worlds); ``n_terms_left_off``;
-    - ``worlds``: null if certain, else two of ``winners`` and ``support`` (``label``, ``log``);
-    - ``differences`` between the two: ``label``, ``feature``, ``n_cells``, and ``first`` and
-      ``second``, each ``value`` and ``takes`` (whether those cells take that value in that world,
-      or any other); ``n_differences_left_off``.
+- overview: ``title``, ``name``, ``table``, ``verdicts``, ``quality``, ``unused``, ``finding``, ``next``,
+  ``assumptions``, ``notes``, ``own_missing``, ``curve``;
+- rows: ``sample``, ``points`` (weakest first), ``certain``, ``open``;
+- columns: ``columns``;
+- clean up: ``cleaning``;
+- attacks: ``fragility``, ``accuracy``, ``attack``;
+- where it comes from: ``asked``, and ``compared`` if another report was given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
 from typing import Any
 
+import numpy as np
+
+from nullproof.attacks.accuracy import AccuracyCurve
 from nullproof.attacks.radius import Radii, radii_of
-from nullproof.counts.index import CountIndex
-from nullproof.data.keys import Key, place_of
-from nullproof.data.points import OwnMissing
-from nullproof.data.types import text
-from nullproof.errors import NullproofError
-from nullproof.model.accuracy import CertaintyCurve
+from nullproof.cleaning.plan import CleaningPlan, plan_of, usual_goal
+from nullproof.data.notices import standing_notices
+from nullproof.data.points import evenly, unseen_notices
+from nullproof.model.accuracy import BIASES, Truth
 from nullproof.model.certify import Certificates, certificates_of
 from nullproof.model.model import Model
-from nullproof.model.parameters import Alpha, Bias, Prior
-from nullproof.model.verdicts import Verdicts, verdicts
+from nullproof.model.verdicts import VERDICTS, verdicts
+from nullproof.odds.filling import have_odds
+from nullproof.odds.odds import SURE
 from nullproof.progress import Progress, within
-from nullproof.reporting import overview, tolerance
-from nullproof.reporting import points as details
-from nullproof.reporting.accuracy import accuracy
-from nullproof.reporting.asked import Asked
-from nullproof.reporting.cleaning import complete_features, first_steps, planned
-from nullproof.reporting.findings import findings, next_step
-from nullproof.words import many, per_cent
+from nullproof.reporting import rows
+from nullproof.reporting.columns import profiles, unused
+from nullproof.results import label_sets
+from nullproof.results.pictures import histogram
+from nullproof.words import many, number, per_cent, shortened, some, text, verdict_meanings
 
 LIMIT = 200
 # Two worlds of a point cost time for every feature.
 _BUDGET = 40_000
+_MOST_STAGES, _MOST_SETS, _BARS = 20, 12, 10
+_MOST_STEPS, _MOST_DRAWN = 200, 200
+# Closer together near 0, where most predictions stop holding.
+_DRAWN = tuple(sorted({*BIASES, *((step / 60) ** 2 for step in range(61))}))
+# What somebody types who has an index in Python, with the options of the report.
+_CALLS = {"clean": "cleaning_plan(index, points)", "radius": "radius(index, points)"}
+# Notices of what ``unused`` lists.
+_UNUSED = re.compile("left out, since|play no part|taken as missing|have weight 0")
 _TRAINING_ROWS = (
     "The points are the training rows themselves: how many predictions are right says how well the "
     "table fits itself, not how well new points will be predicted."
 )
 
 
-def tell(
-    index: CountIndex,
-    points: Any,
-    *,
-    alpha: Alpha = 1.0,
-    prior: Prior = None,
-    own_missing: OwnMissing = "skip",
-    bias: Bias = 1.0,
-    truth: Any = None,
-    limit: int = LIMIT,
-    on_progress: Progress | None = None,
-    key: Key | None = None,
-    asked: Asked | None = None,
-    also: Iterable[Any] = (),
-) -> dict[str, Any]:
-    """Work out all that a report says; see the module for the keys of the document.
+@dataclass(frozen=True)
+class Asked:
+    """Where a report comes from: files and a command, or, without them, a call in Python.
 
     Parameters
     ----------
-    points, alpha, prior, own_missing, bias
-        As for `certify`.
-    truth
-        The true label of each point (None where it is not known), to tell how many predictions are
-        right.
-    limit
-        How many points at most are shown one by one, with odds and witnesses; fewer where there are
-        more than 200 features.
-    on_progress
-        Called with what is being done and which share of the work is done.
-    key
-        What names the points in the report: a column of theirs, or one name per point.
-    asked
-        Where the tables come from, to be told.
-    also
-        Points to be shown besides: their names if there is a key, else their positions.
+    train, test
+        The names of the files; ``test`` is None if the points are the training rows.
+    given
+        The options that were given.
+    notices
+        What was said while the files were read: what was left out or taken as missing.
+    commands
+        What to type, by verb: ``"report"`` makes it again, ``"clean"`` and ``"radius"`` may be next.
     """
-    if limit < 0:
-        raise NullproofError(f"limit is {limit}; give a number of points that is 0 or more")
-    say = on_progress or (lambda _text, _share: None)
-    say("reading the points", 0.0)
-    model = Model(index, alpha, prior, bias)
-    encoded = model.points(points, own_missing, key)
-    say("certifying", 0.05)
-    found = certificates_of(model, encoded)
-    places = [place_of(text(one), encoded.names, len(encoded), "a point asked for") for one in also]
-    return document_of(found, truth=truth, limit=limit, say=say, asked=asked, also=places)
+
+    train: str | None = None
+    test: str | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
+    notices: Sequence[str] = ()
+    commands: Mapping[str, str] = field(default_factory=lambda: _CALLS)
+
+    @property
+    def in_python(self) -> bool:
+        return self.train is None
+
+    @property
+    def training_rows(self) -> bool:
+        """Whether the points are known to be the training rows themselves."""
+        return not self.in_python and self.test is None
+
+    def document(self, judged: Certificates) -> dict[str, Any]:
+        """Return the plain values; options that were not given are listed as the model has them."""
+        model, now = judged.model, datetime.now(UTC)
+        # A fixed time makes the same report again, to the letter.
+        with suppress(ValueError, OverflowError, OSError):
+            now = datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "")), UTC)
+        prior = zip(model.index.labels, model.prior, strict=True)
+        usual = {
+            "alpha": number(model.alpha),
+            "prior": some((f"{label} {float(share):.3g}" for label, share in prior), 6),
+            "own missing": judged.points.own_missing,
+            "bias": "any" if judged.strict else judged.up_to,
+        }
+        given = {name.replace("_", " "): _written(value) for name, value in self.given.items()}
+        options = {**usual, **given}
+        return {
+            "version": None if self.in_python else version("nullproof"),
+            "train": self.train,
+            "test": self.test,
+            "training_rows": self.training_rows,
+            "date": None if self.in_python else now.strftime("%Y-%m-%d %H:%M UTC"),
+            "options": [
+                {"name": name, "value": shortened(value)} for name, value in options.items()
+            ],
+            "command": self.commands.get("report"),
+        }
+
+    def more_points(self, most: int) -> str:
+        """Say how to list points that are left out; ``most`` is the most of a sample."""
+        if "report" in self.commands:
+            how = "--point and its number or key, added to the command at the end of this report"
+            return f"Any other point comes with {how}; --limit N takes more of them, here up to {most:,}."
+        if self.in_python:
+            how = "also=[its number or key], given to report"
+            return f"Any other point comes with {how}; limit=N takes more of them, here up to {most:,}."
+        return "Any other point can be opened on the page of nullproof serve."
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "yes" if value is True else str(value)
 
 
 def document_of(
     judged: Certificates,
     *,
-    truth: Any = None,
     limit: int = LIMIT,
     say: Progress,
     asked: Asked | None = None,
     also: Sequence[int] = (),
 ) -> dict[str, Any]:
-    """The document of points whose verdicts, up to the model's bias, are known.
+    """Return the document of points whose verdicts, up to the model's bias, are known.
 
     Possible labels, supports, odds, worlds, radii and attacks are those of all worlds, whatever the
-    bias; what to clean and which features to complete is about the bias.
+    bias; the plan and what missing cells of a column do is about the bias.
     """
-    points, strict = judged.points, judged.model.unbiased
-    judged.work_out(lambda what, share: say(what, 0.1 + 0.3 * share))
-    curve = judged.curve(truth)
-    say("finding the fewest cells for each point", 0.4)
-    anywhere = judged.verdicts if judged.strict else verdicts(strict, points)
-    fragile = radii_of(strict, points, anywhere, within(say, 0.4, 0.5))
-    most = max(overview.WEAKEST, _BUDGET // strict.d)
-    chosen = overview.sample(judged.verdict == "open", fragile.radius, min(limit, most), also)
-    say("weighing the worlds", 0.5)
-    told = details.points(judged, fragile, chosen.shown, curve.actual, within(say, 0.5, 0.7))
-    say("completing each feature, planning what to clean", 0.7)
-    document = _document(judged, curve, (anywhere, fragile), told, chosen, within(say, 0.7, 1.0))
     asked = asked or Asked()
-    document["sample"]["more"] = "" if document["sample"]["all"] else asked.more_points(most)
-    notes = [*overview.sentences(asked.notices), *document["notes"]]
-    if asked.training_rows:
-        notes.insert(0, _TRAINING_ROWS)
-    if document["own_missing"]["reading"] == "skip":
-        notes.append(tolerance.own_missing_text(document["own_missing"]))
-    document["notes"] = overview.told_once(notes)
-    document["findings"] = findings(document)
-    document["next"] = next_step(document, asked.commands)
-    document["asked"] = asked.document(judged)
+    judged.work_out(lambda what, share: say(what, 0.1 + 0.3 * share))
+    model, points, index = judged.model, judged.points, judged.model.index
+    say("finding the fewest cells for each point", 0.4)
+    strict = judged if judged.strict else certificates_of(model.unbiased, points)
+    fragile = radii_of(strict.model, points, strict.verdicts, within(say, 0.4, 0.5))
+    most = max(rows.WEAKEST, _BUDGET // model.d)
+    sample = rows.sample(judged, fragile, min(limit, most), also)
+    say("weighing the worlds", 0.5)
+    listed = rows.points(judged, fragile.take(sample.shown), sample.shown, within(say, 0.5, 0.7))
+    say("planning what to clean", 0.7)
+    plan = _planned(judged, within(say, 0.7, 1.0))
+    known = judged.truth if judged.truth is not None and judged.truth.everything.n else None
+    is_all = len(listed) == len(points)
+    document: dict[str, Any] = {
+        "name": asked.train,
+        "table": _table(model),
+        "verdicts": _verdicts(judged),
+        "quality": _quality(known),
+        "unused": unused(index, asked.notices, flags=not asked.in_python),
+        "assumptions": _assumptions(judged),
+        "own_missing": {
+            "reading": points.own_missing,
+            "n_points": int((points.n_own_missing > 0).sum()),
+            "n_certain": {"skip": strict.n_certain_if("skip"), "any": strict.n_certain_if("any")},
+        },
+        "curve": _curve(judged),
+        "certain": _certain(judged, strict),
+        "open": _open(judged, strict, listed),
+        "columns": profiles(index, plan),
+        "cleaning": _cleaning(plan),
+        "fragility": _fragility(fragile),
+        "accuracy": None if known is None else _accuracy(judged, strict, fragile),
+        "attack": rows.attack(strict.model, points, fragile),
+        "sample": {
+            "n_points": len(points),
+            "n_shown": len(listed),
+            "all": is_all,
+            "how": sample.how,
+            "more": "" if is_all else asked.more_points(most),
+        },
+        "points": listed,
+        "asked": asked.document(judged),
+    }
+    document["title"] = _title(judged)
+    document["finding"] = _finding(document)
+    document["next"] = _next(document, asked.commands)
+    document["notes"] = _notes(judged, document, asked)
     say("done", 1.0)
     return document
 
 
-def _document(
-    judged: Certificates,
-    curve: CertaintyCurve,
-    results: tuple[Verdicts, Radii],
-    told: list[dict[str, Any]],
-    chosen: overview.Sample,
-    say: Progress | None,
-) -> dict[str, Any]:
-    model, points, (anywhere, fragile) = judged.model, judged.points, results
-    certain = overview.certain(judged, anywhere)
-    plan = planned(judged, say)
-    groups = tolerance.groups(judged, curve)
+# Overview ---------------------------------------------------------------------------------------------
+
+
+def _table(model: Model) -> dict[str, Any]:
+    """Describe what was counted, and by which model the points are judged."""
+    index = model.index
+    n_cells = index.n_rows * len(index.features)
     return {
-        "title": _title(groups),
-        "assumptions": tolerance.assumptions(judged),
-        "notes": overview.notes(model.index, points, told),
-        "table": overview.table(model),
-        "outside": overview.outside(model.index, points),
-        "verdicts": groups,
-        "own_missing": tolerance.own_missing(model, points, certain["n_certain"]),
-        "curve": tolerance.curve_columns(curve),
-        "accuracy": accuracy(anywhere, fragile, curve),
-        "certain": certain,
-        "holes": overview.holes(model.index),
-        "open": overview.open_ones(judged, anywhere, told),
-        "fragility": overview.fragility(fragile),
-        "features": complete_features(plan),
-        "attack": details.attack(model.unbiased, fragile),
-        "cleaning": first_steps(plan),
-        "sample": {
-            "n_points": len(points),
-            "n_shown": len(told),
-            "all": len(told) == len(points),
-            "how": chosen.how,
-        },
-        "points": told,
+        "label_name": text(index.schema.label_name),
+        "labels": [text(label) for label in index.labels],
+        "n_rows": index.n_rows,
+        "n_features": len(index.features),
+        "n_missing": index.n_missing,
+        "share_missing": index.n_missing / n_cells if n_cells else None,
+        "alpha": number(model.alpha),
     }
 
 
-def _title(groups: dict[str, Any]) -> str:
-    n_certain, n_holds, n_open = (group["n_points"] for group in groups["groups"])
-    n_points = n_certain + n_holds + n_open
+def _verdicts(judged: Certificates) -> dict[str, Any]:
+    """Count the points of each verdict, and how many of these predictions are right, if known."""
+    meanings = verdict_meanings(judged.threshold, judged.learned)
+    groups = []
+    for verdict in VERDICTS:
+        n_points = judged.n_of(verdict)
+        group = None if judged.truth is None else judged.truth.groups[verdict]
+        groups.append(
+            {
+                "verdict": verdict,
+                "n_points": n_points,
+                "share": n_points / len(judged) if len(judged) else None,
+                "n_right": None if group is None else group.n_right,
+                "n_known": None if group is None else group.n,
+                "meaning": meanings[verdict],
+            }
+        )
+    return {"threshold": judged.threshold, "groups": groups}
+
+
+def _title(judged: Certificates) -> str:
+    n_points, n_certain = len(judged), judged.n_of("certain")
     if not n_points:
         return "There are no points to predict"
-    share = per_cent(tolerance.share_at_goal(groups))
-    if groups["goal"] == "certain":
+    of = f"of {many(n_points, 'prediction')}"
+    if judged.strict:
         verb = "is" if n_points == 1 else "are"
-        return f"{n_certain:,} of {many(n_points, 'prediction')} {verb} certain ({share})"
-    verb = "holds" if n_points == 1 else "hold"
-    return (
-        f"{n_certain + n_holds:,} of {many(n_points, 'prediction')} {verb} up to "
-        f"{groups['up_to']} ({share}); {n_certain:,} certain"
+        return f"{n_certain:,} {of} {verb} certain ({per_cent(n_certain / n_points)})"
+    n_held, verb = n_certain + judged.n_of("holds"), "holds" if n_points == 1 else "hold"
+    share = per_cent(n_held / n_points)
+    return f"{n_held:,} {of} {verb} up to {judged.up_to} ({share}); {n_certain:,} certain"
+
+
+def _quality(truth: Truth | None) -> dict[str, Any] | None:
+    """Say how many predictions are right, and what always answering the usual label achieves."""
+    if truth is None:
+        return None
+    baseline = {"label": text(truth.usual), **truth.baseline.document()}
+    return {**truth.everything.document(), "baseline": baseline}
+
+
+def _finding(document: dict[str, Any]) -> str:
+    """Return the one sentence that matters most after the numbers, from the plan if there is one."""
+    plan, fragility = document["cleaning"], document["fragility"]
+    if not document["certain"]["n_points"]:
+        return ""
+    if plan:
+        first = plan["stages"][0]
+        return (
+            f"Missing cells of {first['columns']} matter most: {many(first['n_cells'], 'cell')} looked up "
+            f"are expected to bring the rows that hold from {plan['n_done']:,} to "
+            f"{first['expected']:,.1f} of {plan['n_points']:,}."
+        )
+    found = []
+    if not document["table"]["n_missing"]:
+        found.append("No cell is missing, so every prediction is certain")
+    elif not document["open"]["n_points"]:
+        found.append("No missing cell needs to be looked up")
+    if fragility["least"] is not None:
+        is_are = "is" if fragility["least"] == 1 else "are"
+        found.append(
+            "the weakest certain prediction no longer is once "
+            f"{many(fragility['least'], 'training cell')} {is_are} blanked or wrong"
+        )
+    said = "; ".join(found)
+    return f"{said[:1].upper()}{said[1:]}." if said else ""
+
+
+def _next(document: dict[str, Any], commands: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return what to do next, from the same plan, and the command that does it."""
+    plan = document["cleaning"]
+    if plan:
+        first = plan["stages"][0]
+        what = (
+            f"Look up missing cells of the training table, first {many(first['n_cells'], 'cell')} of "
+            f"{first['columns']}"
+        )
+        lead, command = ". The whole list:", commands.get("clean")
+    elif document["fragility"]["n_certain"]:
+        what = "See after how few cells each prediction is no longer certain, and which label catches up"
+        lead, command = ":", commands.get("radius")
+    else:
+        return None
+    return {"text": what + (lead if command else "."), "command": command}
+
+
+def _assumptions(judged: Certificates) -> list[str]:
+    """Say what certain, holds and open mean here, one sentence each."""
+    meanings = verdict_meanings(judged.threshold, judged.learned)
+    completed = " Count a completed table like this index." if judged.learned else ""
+    lines = [
+        f"Certain: {meanings['certain']}; every way to fill in the missing cells of the training table "
+        f"(a world) gives it.{completed}",
+        f"Holds: {meanings['holds']}. Of the missing cells of a label and a column, the share that hold "
+        "a value differs by at most that much (the bias) from its share among the known cells.",
+        f"Open: {meanings['open']}.",
+        "Verdicts are exact: integers decide them. A tie is not a prediction.",
+    ]
+    index, biases = judged.model.index, judged.model.bias
+    named = [
+        f"{text(name)} {number(bias)}"
+        for name, bias, fixed in zip(index.features, biases, judged.model.fixed, strict=True)
+        if fixed
+    ]
+    if named:
+        lines.append(
+            f"Columns with a bias of their own, which they keep: {some(named, 5)} (0: like the known "
+            "cells, 1: anything)."
+        )
+    if judged.points.missing.any():
+        lines.append(
+            "Cells that a point itself does not know are left out: it is predicted from those that it "
+            "knows."
+            if judged.points.own_missing == "skip"
+            else "Cells that a point itself does not know may hold anything, too."
+        )
+    return lines
+
+
+def _curve(judged: Certificates) -> dict[str, Any]:
+    """Count the predictions that hold as the bias grows: at a few biases to read, at many to draw."""
+    curve = judged.curve()
+    drawn = curve.columns(_DRAWN)
+    return {
+        **curve.columns(),
+        "drawn": {name: drawn[name] for name in ("bias", "n_hold", "share")},
+    }
+
+
+def _notes(judged: Certificates, document: dict[str, Any], asked: Asked) -> list[str]:
+    """List what the reader should know before trusting the numbers, each thing once."""
+    index, smoothed = judged.model.index, judged.model.alpha > 0
+    notices = [
+        *asked.notices,
+        *standing_notices(index),
+        *unseen_notices(index.schema, judged.points, smoothed=smoothed),
+    ]
+    told = [_TRAINING_ROWS] * asked.training_rows
+    told += [f"{line[0].upper()}{line[1:]}." for line in notices if not _UNUSED.search(line)]
+    close = rows.gap(index)
+    n_wide = sum(
+        any(bound["upper"] - bound["lower"] > close for bound in point["odds"] or ())
+        for point in document["points"]
     )
+    if n_wide:
+        told.append(
+            f"The odds of {many(n_wide, 'point')} are known less closely than to within {close:g}: labels "
+            "tie too often there."
+        )
+    missing = document["own_missing"]
+    if missing["n_points"]:
+        verb = "has" if missing["n_points"] == 1 else "have"
+        line = f"{many(missing['n_points'], 'point')} {verb} cells that are not known."
+        skip, every = missing["n_certain"]["skip"], missing["n_certain"]["any"]
+        if skip != every:
+            line += (
+                f" Predicted from the cells that a point knows, {skip:,} are certain; whatever its own "
+                f"missing cells hold, {every:,} are."
+            )
+        told.append(line)
+    # Notices of the reading and standing ones may name the same columns in another order.
+    return list(
+        {tuple(sorted(re.findall(r"\w+", note))): note for note in reversed(told)}.values()
+    )[::-1]
+
+
+# Rows -------------------------------------------------------------------------------------------------
+
+
+def _certain(judged: Certificates, strict: Certificates) -> dict[str, Any]:
+    """Count per label how often it is certain and how often possible, in all worlds."""
+    is_certain = judged.verdict == "certain"
+    by_label = Counter(judged.label[is_certain])
+    possible = strict.possible.sum(axis=0).tolist()
+    return {
+        "n_points": len(judged),
+        "n_certain": int(is_certain.sum()),
+        "labels": [
+            {"label": text(label), "n_certain": by_label[label], "n_possible": n_possible}
+            for label, n_possible in zip(judged.labels, possible, strict=True)
+        ],
+    }
+
+
+def _open(
+    judged: Certificates, strict: Certificates, listed: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Count the open points, between which labels they are undecided, and how many chance decides."""
+    is_open = judged.verdict == "open"
+    possible = strict.possible[is_open]
+    nothing = np.full(len(possible), -1, dtype=np.int32)
+    sets, _ = label_sets([text(label) for label in judged.labels], possible, nothing)
+    between = Counter(map(tuple, sets.listed())).most_common()
+    weighed = [point for point in listed if point["verdict"] == "open" and point["odds"]]
+    sure = [
+        point
+        for point in weighed
+        if point["predicted"] is not None and point["odds"][0]["lower"] >= SURE
+    ]
+    return {
+        "n_points": len(possible),
+        "between": [
+            {"labels": [*labels], "n_points": n_points} for labels, n_points in between[:_MOST_SETS]
+        ],
+        "n_between_left_off": max(0, len(between) - _MOST_SETS),
+        "n_odds": len(weighed),
+        "n_likely": len(sure),
+    }
+
+
+# Clean up ---------------------------------------------------------------------------------------------
+
+
+def _planned(judged: Certificates, on_progress: Progress | None) -> CleaningPlan | None:
+    """Return the plan of `nullproof clean`: up to the bias that was asked about, or 0.05 without one.
+
+    None where points are read as "any", or points or cells have candidates.
+    """
+    model, points = usual_goal(judged.model), judged.points
+    if points.own_missing == "any" or not have_odds(model.index, points).all():
+        return None
+    found = judged.verdicts if model is judged.model else verdicts(model, points)
+    return plan_of(model, points, found, on_progress=on_progress)
+
+
+def _cleaning(plan: CleaningPlan | None) -> dict[str, Any] | None:
+    """Return the plan as a report shows it; None where there is nothing to look up."""
+    if plan is None or not plan.steps:
+        return None
+    cells, expected = (plan.curve[name] for name in ("n_cells", "expected"))
+    drawn = evenly(np.arange(len(cells)), _MOST_DRAWN).tolist()
+    return {
+        "headline": f"{plan.headline}. {plan.meaning}",
+        "n_points": plan.n_points,
+        "n_done": plan.n_done,
+        "n_cells": plan.n_cells,
+        "stages": [
+            {
+                "columns": text(stage.columns()),
+                "n_cells": stage.n_cells,
+                "so_far": stage.so_far,
+                "expected": round(stage.expected, 1),
+            }
+            for stage in plan.stages[:_MOST_STAGES]
+        ],
+        "n_left_off": max(0, len(plan.stages) - _MOST_STAGES),
+        "drawn": {
+            "n_cells": [int(cells[at]) for at in drawn],
+            "share": [float(expected[at]) / max(plan.n_points, 1) for at in drawn],
+        },
+        "stop": None if plan.stop is None else plan.stop.sentence,
+        "certainty": plan.certainty,
+        "hint": text(plan.hint),
+    }
+
+
+# Attacks ----------------------------------------------------------------------------------------------
+
+
+def _fragility(fragile: Radii) -> dict[str, Any]:
+    """Count how many cells would have to be blanked before certain points are no longer certain."""
+    radius, names = fragile.radius, fragile.names
+    finite = radius[(radius > 0) & np.isfinite(radius)]
+    labels, rivals = fragile.label, fragile.rival
+    return {
+        "n_certain": int((fragile.winner >= 0).sum()),
+        "n_unbreakable": int(np.isinf(radius).sum()),
+        "n_not_worked_out": int(np.isnan(radius).sum()),
+        "least": int(finite.min()) if len(finite) else None,
+        "median": float(np.median(finite)) if len(finite) else None,
+        "greatest": int(finite.max()) if len(finite) else None,
+        "histogram": histogram(finite, _BARS),
+        "weakest": [
+            {
+                "point": place,
+                **rows.named(names, place),
+                "label": text(labels[place]),
+                "rival": text(rivals[place]),
+                "radius": int(radius[place]),
+            }
+            for place in rows.weakest(radius).tolist()
+        ],
+    }
+
+
+def _accuracy(judged: Certificates, strict: Certificates, fragile: Radii) -> dict[str, Any]:
+    """Count the predictions that stay right under any attack of some size."""
+    assert judged.actual is not None
+    known, actual = judged.actual >= 0, judged.actual
+    found = AccuracyCurve(
+        "cells",
+        fragile.radius[known],
+        np.asarray(strict.verdicts.winner == actual)[known],
+        np.asarray(judged.predicted_positions == actual)[known],
+        len(known),
+    )
+    steps = found.steps[evenly(np.arange(len(found.steps)), _MOST_STEPS)].tolist()
+    return {
+        "n_known": found.n_known,
+        "n_right": int(found.right.sum()),
+        "accuracy": found.accuracy,
+        "curve": [{"k": k, "n": found.n_at(k), "share": found.at(k)} for k in found.some_sizes()],
+        "drawn": {"k": steps, "share": [found.at(k) for k in steps]},
+    }

@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from nullproof.counts.index import CountIndex
-from nullproof.data.keys import Key
-from nullproof.data.points import OwnMissing
+from nullproof.data.points import Key, OwnMissing, place_of
+from nullproof.data.types import text as value_text
 from nullproof.errors import NullproofError
-from nullproof.files import to_json, write_whole
+from nullproof.model.certify import certificates_of
+from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
 from nullproof.progress import Progress
-from nullproof.reporting import html, markdown
-from nullproof.reporting.asked import Asked
+from nullproof.reporting import render
 from nullproof.reporting.comparison import compared, read
-from nullproof.reporting.document import LIMIT, tell
+from nullproof.reporting.document import LIMIT, Asked, document_of
+from nullproof.results.files import to_json, write_whole
 from nullproof.words import either
 
 FORMATS = ("html", "md", "json")
@@ -32,7 +33,7 @@ class Report:
     Parameters
     ----------
     document
-        The report as plain values; `nullproof.reporting.document` explains its keys.
+        The report as plain values; docs/report.md explains its keys.
 
     Examples
     --------
@@ -61,11 +62,11 @@ class Report:
 
     def html(self) -> str:
         """One page that needs nothing else: no network, no other file."""
-        return html.render(self.document)
+        return render.html(self.document)
 
     def markdown(self) -> str:
         """The same story as Markdown."""
-        return markdown.render(self.document)
+        return render.markdown(self.document)
 
     def json(self) -> str:
         """The document itself, as strict JSON."""
@@ -162,19 +163,17 @@ def report(
     >>> made.document["open"]["between"]
     [{'labels': ['no', 'yes'], 'n_points': 1}]
     """
-    return Report(
-        tell(
-            index,
-            points,
-            alpha=alpha,
-            prior=prior,
-            own_missing=own_missing,
-            bias=bias,
-            truth=truth,
-            limit=limit,
-            on_progress=on_progress,
-            key=key,
-            asked=asked,
-            also=also,
-        )
-    )
+    if limit < 0:
+        raise NullproofError(f"limit is {limit}; give a number of points that is 0 or more")
+    say = on_progress or (lambda _text, _share: None)
+    say("reading the points", 0.0)
+    model = Model(index, alpha, prior, bias)
+    encoded = model.points(points, own_missing, key)
+    say("certifying", 0.05)
+    judged = certificates_of(model, encoded)
+    if truth is not None:
+        judged = judged.with_truth(truth)
+    places = [
+        place_of(value_text(one), encoded.names, len(encoded), "a point asked for") for one in also
+    ]
+    return Report(document_of(judged, limit=limit, say=say, asked=asked, also=places))

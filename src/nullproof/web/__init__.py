@@ -17,11 +17,9 @@ def create_app(folder: Path, **limits: Any) -> ASGIApp:
     folder
         Where uploads are kept while the application runs.
     limits
-        Limits that differ from the usual ones: ``max_upload``, ``max_rows``, ``max_columns``,
-        ``max_tables``, ``max_analyses``, ``max_age``, ``memory``, ``idle``, and the host ``names``
-        that requests may be addressed to besides those of the loopback.
+        What differs from the usual `nullproof.web.limits.Settings`.
     """
     from nullproof.web.app import make_app
-    from nullproof.web.settings import Settings
+    from nullproof.web.limits import Settings
 
     return make_app(Settings(**limits), folder)

@@ -1,129 +1,145 @@
-"""One analysis of an uploaded table: a job that reads, counts and judges, and its result."""
+"""One analysis of an uploaded table: what was ordered, the job that works it out, and its result.
+
+`analyse` and `worksheet` run in a process of their own (`nullproof.web.jobs`) and do what the commands
+``report`` and ``clean`` do with the same files and options.
+"""
 
 from __future__ import annotations
 
+import io
+import secrets
+import shlex
+import tempfile
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import partial
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nullproof.cleaning.plan import USUAL_BIAS
-from nullproof.cleaning.worksheet import Work, lines_of
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.cleaning.plan import USUAL_BIAS, goal_in_words
+from nullproof.cleaning.worksheet import Work, lines_of, read_lines
 from nullproof.counts.index import CountIndex
-from nullproof.data import types
-from nullproof.data.options import TableOptions
-from nullproof.data.points import OwnMissing, Points, encode_points, encode_quietly
-from nullproof.data.sources import Table, no_such_column
-from nullproof.errors import NullproofError
+from nullproof.data.labels import true_labels
+from nullproof.data.missing import written_spellings
+from nullproof.data.options import AS_USUAL, TableOptions
+from nullproof.data.points import encode_points
+from nullproof.data.sources import no_such_column
+from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.model.certify import Certificates, certificates_of
 from nullproof.model.model import Model
 from nullproof.model.parameters import written_number
-from nullproof.reporting.asked import Asked
 from nullproof.reporting.comparison import compared
-from nullproof.reporting.document import document_of
-from nullproof.reporting.findings import MOST
-from nullproof.web.changes import Change, changed
+from nullproof.reporting.document import Asked, document_of
+from nullproof.web.forms import Order
 from nullproof.web.jobs import Job, Say
-from nullproof.web.origins import asked_of, listening
-from nullproof.web.problems import RequestError
-from nullproof.web.uploads import Upload
-from nullproof.web.worksheets import Sheet, answers_told, take, written
+from nullproof.web.limits import MEGABYTE, RequestError, shown_name
+from nullproof.web.uploads import ZIP, Upload, by_name, unpacks_beyond
+from nullproof.words import many
 
-_READING, _TOLERANCES = 0.15, 0.25
+# A worksheet comes as a question, which has 4 MB at most; packed, it may hold far more.
+_LARGEST_SHEET = 64 * MEGABYTE
+_COUNTED, _JUDGED = 0.12, 0.25
+# The options of an order that the command line has too.
+_OPTIONS = (
+    *("alpha", "prior", "weights", "bins", "binning", "missing", "missing_only"),
+    *("missing_is_value", "ignore", "keep", "own_missing", "key", "bias"),
+)
 
 
 @dataclass(frozen=True)
-class Options:
-    """How a table is to be understood and judged, as the client wrote it.
+class File:
+    """A file of this server, and the name that the person knows it by."""
 
-    Parameters
-    ----------
-    key
-        The column that names the points.
-    truth
-        The column of the points that holds their true labels; None: the label column, if they have it.
-    changes
-        What to change in the table before anything is judged, after the answers of worksheets.
-    """
+    path: Path
+    name: str
 
-    label: str
-    alpha: str
-    prior: str | None
-    table: TableOptions
-    own_missing: OwnMissing = "skip"
-    bias: float = 1.0
-    key: str | None = None
-    truth: str | None = None
-    changes: Sequence[Change] = ()
+
+@dataclass(frozen=True)
+class Sheet:
+    """A worksheet that came back, filled in; small enough to stay in memory."""
+
+    name: str
+    content: bytes
+    busy: bool = False
+
+    @property
+    def size(self) -> int:
+        return len(self.content)
+
+    def discard(self) -> None:
+        """Nothing but memory is held."""
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """An order with the files that it names."""
+
+    order: Order
+    train: File
+    points: File | None
+    answers: Sequence[Sheet]
+    before: dict[str, Any] | None
+
+    @property
+    def names(self) -> dict[Path, str]:
+        """The names that the person knows the tables by."""
+        return {file.path: file.name for file in (self.train, self.points) if file is not None}
+
+    @property
+    def table_options(self) -> TableOptions:
+        named = {"bins", "binning", "weights", "ignore", "keep", "missing_only"}
+        named |= {"missing_is_value", "unlabelled"}
+        missing = written_spellings(self.order.missing)
+        return TableOptions(missing, **self.order.model_dump(include=named))
+
+    @property
+    def model_options(self) -> dict[str, Any]:
+        return {"alpha": written_number(str(self.order.alpha)), "prior": self.order.prior}
 
 
 @dataclass(frozen=True)
 class Result:
-    """A finished analysis.
+    """A finished analysis: the verdicts on its points, and the document of its report."""
 
-    Parameters
-    ----------
-    points
-        The points, with their own holes read as ``own_missing`` says.
-    truth
-        The label that each point has in its table, None where it has none; None if no such column.
-    work
-        The plan of what to look up, before any answer is taken.
-    """
-
-    model: Model
-    points: Points
     certificates: Certificates
     document: dict[str, Any]
-    own_missing: OwnMissing
-    truth: list[Any] | None
-    work: Callable[[], Work]
-
-    @property
-    def index(self) -> CountIndex:
-        return self.model.index
 
     @property
     def size(self) -> int:
-        """The memory that the points take."""
-        frame = self.points.frame
-        kept = 0 if frame is None else int(frame.estimated_size())
-        supports = self.certificates.min_log_support.nbytes * 2
-        tolerances = self.certificates.tolerance.nbytes * 2
-        return kept + self.points.codes.nbytes + supports + tolerances
+        """The memory that the points take, about."""
+        points, supports = self.certificates.points, self.certificates.min_log_support.nbytes
+        frame = points.frame
+        return (
+            points.codes.nbytes + 4 * supports + int(0 if frame is None else frame.estimated_size())
+        )
 
 
 class Analysis:
     """A job that reads, counts and judges; its result once it is done."""
 
     def __init__(
-        self,
-        train: Upload,
-        points: Upload | None,
-        options: Options,
-        on_end: Callable[[], None] = lambda: None,
+        self, ordered: Ordered, uploads: Sequence[Upload], on_end: Callable[[], None]
     ) -> None:
-        self.options, self._train, self._points = options, train, points
-        self._on_end = on_end
-        self.answers: Sequence[Sheet] = ()
-        self.before: dict[str, Any] | None = None
-        self.patience: float | None = None
-        self.order: dict[str, Any] = {}
-        self.usual: dict[str, Any] = {}
-        self.asked = time.monotonic()
-        self._result: Result | None = None
+        self.ordered, self._uploads, self._on_end = ordered, uploads, on_end
+        self.asked_at = time.monotonic()
         # An analysis that waits needs its tables too, whoever deletes them meanwhile.
-        self._held = ExitStack()
-        for upload in (train, *([] if points is None else [points])):
-            self._held.enter_context(upload)
-        self.job = Job(self._work, self._held.close)
+        for upload in uploads:
+            upload.hold()
+        self.job = Job(analyse, ordered, release=self._release)
+
+    def _release(self) -> None:
+        for upload in self._uploads:
+            upload.release()
+        self._on_end()
 
     @property
     def size(self) -> int:
-        return 0 if self._result is None else self._result.size
+        return self.job.result.size if self.job.state == "done" else 0
 
     @property
     def busy(self) -> bool:
@@ -135,7 +151,8 @@ class Analysis:
 
     def stop_if_abandoned(self) -> None:
         """Stop working for somebody who does not ask any more."""
-        if self.patience is not None and time.monotonic() - self.asked > self.patience:
+        patience = self.ordered.order.patience
+        if patience is not None and time.monotonic() - self.asked_at > patience:
             self.job.cancel()
 
     @property
@@ -143,158 +160,191 @@ class Analysis:
         """The result, or why there is none."""
         if self.job.state == "failed":
             raise RequestError(409, f"this analysis failed: {self.job.error}")
-        if self._result is None or not self.job.over:
+        if self.job.state != "done":
             raise RequestError(409, f"this analysis is {self.job.state}; ask again when it is done")
-        return self._result
+        found: Result = self.job.result
+        return found
 
-    def worksheet(self) -> str:
-        """The cells that are left to look up, as a file to fill in."""
-        if self.options.changes:
-            raise RequestError(
-                409, "a worksheet is about the table as it is; analyse it without changes first"
-            )
-        work = self.result.work()
-        take(work, self.answers, self._folder)
-        return written(work, self._folder)
-
-    def table(self) -> Table:
-        """The training table, read again."""
-        options = self.options
-        try:
-            with self._train:
-                return options.table.open(self._train.path, options.label, key=options.key)
-        except (NullproofError, OSError) as problem:
-            raise RequestError(
-                409, "the table of this analysis is gone; upload it again and analyse it anew"
-            ) from problem
-
-    def _work(self, say: Say) -> None:
-        try:
-            with listening():
-                self._result = self._judged(self._points, say)
-        finally:
-            self._on_end()
-
-    def _judged(self, named: Upload | None, say: Say) -> Result:
-        index, table = self._counted(say)
-        say(0.1, "reading the points")
-        source = table if named is None else named.path
-        points = self._encoded(index, source, named or self._train)
-        truth = _truth(index, points, self.options)
-        work = partial(self._planning, index, points, self.table)
-        brought = None
-        if self.answers:
-            say(0.12, "taking the answers")
-            answered = self._planning(index, points, lambda: table)
-            brought = take(answered, self.answers, self._folder)
-            index, points = answered.model.index, answered.points
-        model = self._model(changed(index, self.options.changes))
-        with self.job.computing():
-            say(_READING, "certifying")
-            certificates = certificates_of(model, points)
-            say(_READING, "finding how far each prediction holds")
-            certificates.tolerances  # noqa: B018 (kept for every later question)
-            document = document_of(
-                certificates,
-                truth=truth,
-                asked=self._asked(),
-                say=lambda doing, share: say(_TOLERANCES + (0.95 - _TOLERANCES) * share, doing),
-            )
-        document["notes"] += [
-            f"The table was changed: {change}." for change in self.options.changes
-        ]
-        if brought is not None:
-            said = answers_told(brought, answered)
-            document["findings"] = [said, *document["findings"]][:MOST]
-        if self.before is not None:
-            document["compared"] = compared(document, self.before, "the analysis before")
-            self.before = None
-        return Result(model, points, certificates, document, self.options.own_missing, truth, work)
-
-    def _model(self, index: CountIndex) -> Model:
-        options = self.options
-        return Model(index, written_number(options.alpha), options.prior or None, options.bias)  # type: ignore[arg-type]
-
-    def _planning(self, index: CountIndex, points: Points, table: Callable[[], Table]) -> Work:
-        """What `nullproof clean` does with the same tables and options."""
-        options = self.options
-        how: dict[str, Any] = {
-            "alpha": written_number(options.alpha),
-            "prior": options.prior or None,
-            "bias": USUAL_BIAS if options.bias == 1 else options.bias,
+    def state(self) -> dict[str, Any]:
+        """Return how far it is, and what was ordered."""
+        job = self.job
+        return {
+            "state": job.state,
+            "share": job.share,
+            "doing": job.doing,
+            "seconds": job.seconds,
+            "error": None if job.error is None else " ".join(str(job.error).split()),
+            "order": self.ordered.order.model_dump(),
         }
-        same = self._points is None
-        return Work(
-            index,
-            points,
-            table,
-            how,
-            key=options.key,
-            same_rows=same,
-            lines=lambda: lines_of(self._train.path, table(), options.table.file),
+
+
+# In a process of its own ---------------------------------------------------------------------------
+
+
+def analyse(say: Say, ordered: Ordered) -> Result:
+    """Read the tables, count, certify, and write the document of the report."""
+    with warnings.catch_warnings(record=True) as notices:
+        warnings.simplefilter("always", NullproofWarning)
+        work, actual = _open(ordered, say)
+        brought = None
+        if ordered.answers:
+            say(_COUNTED, "taking the answers")
+            brought = _take(work, ordered.answers)
+    model = Model(work.model.index, bias=ordered.order.bias, **ordered.model_options)
+    say(_COUNTED, "certifying")
+    certificates = replace(certificates_of(model, work.points), actual=actual)
+    document = document_of(
+        certificates,
+        asked=_asked(ordered, [by_name(str(own.message), ordered.names) for own in notices]),
+        say=lambda doing, share: say(_JUDGED + (1 - _JUDGED) * share, doing),
+    )
+    if brought is not None:
+        document["finding"] = f"{_said_of_answers(brought, work)} {document['finding']}"
+    if ordered.before is not None:
+        document["compared"] = compared(document, ordered.before, "the analysis before")
+    return Result(certificates, document)
+
+
+def worksheet(say: Say, ordered: Ordered) -> str:
+    """Return the cells that are left to look up, as the worksheet that ``clean`` writes."""
+    work, _ = _open(ordered, say)
+    _take(work, ordered.answers)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "worksheet.csv"
+        work.write_worksheet(path, work.plan(None))
+        return path.read_text("utf-8")
+
+
+def check_sheet(say: Say, sheet: Sheet) -> int:
+    """Reject what is no worksheet, and count its lines."""
+    if sheet.content.startswith(ZIP) and unpacks_beyond(io.BytesIO(sheet.content), _LARGEST_SHEET):
+        raise RequestError(
+            413,
+            f"{shown_name(sheet.name)} is larger than {_LARGEST_SHEET // MEGABYTE} MB unpacked; send it "
+            "in parts",
         )
-
-    @property
-    def _folder(self) -> Path:
-        """Where this server keeps its files."""
-        return self._train.path.parent
-
-    def _asked(self) -> Asked:
-        points = None if self._points is None else self._points.name
-        answers = [sheet.name for sheet in self.answers]
-        return asked_of(self.order, self.usual, self._train.name, points, answers)
-
-    def _counted(self, say: Say) -> tuple[CountIndex, Any]:
-        options = self.options
-        say(0.0, "reading the table")
+    say(0.0, "reading the worksheet")
+    with _on_disk([sheet]) as names:
         try:
-            table = options.table.open(self._train.path, options.label, key=options.key)
-            say(0.05, "counting the cells")
-            how = options.table.for_opened()
-            how["ignore"] = [*how["ignore"], *self._no_features(table.names)]
-            index = CountIndex.from_table(table, options.label, **how)
+            return len(read_lines(next(iter(names))))
         except NullproofError as problem:
-            raise self._train.explained(problem) from problem
-        return index, table
+            raise RequestError(400, by_name(str(problem), names)) from problem
 
-    def _no_features(self, names: Sequence[str]) -> list[str]:
-        """Columns that name the rows or hold true labels; nothing is to be predicted from them."""
-        options = self.options
-        beside = {options.key, options.truth} - {options.label, None, *options.table.ignore}
-        return [name for name in names if name in beside]
 
-    def _encoded(self, index: CountIndex, source: Any, upload: Upload) -> Points:
-        """The points with their names, if there is a column that names them."""
-        key = self.options.key
+def _open(ordered: Ordered, say: Say) -> tuple[Work, NDArray[np.int32] | None]:
+    """Read and count the table, and read the points: what ``clean`` begins with; and the true labels."""
+    try:
+        return _read(ordered, say)
+    except NullproofError as problem:
+        raise NullproofError(by_name(str(problem), ordered.names)) from problem
+
+
+def _read(ordered: Ordered, say: Say) -> tuple[Work, NDArray[np.int32] | None]:
+    order, options, path = ordered.order, ordered.table_options, ordered.train.path
+    say(0.0, "reading the table")
+    table = options.open(path, order.label, key=order.key)
+    say(0.05, "counting the cells")
+    how = options.for_opened()
+    if order.key in table.names and order.key not in (order.label, *order.ignore):
+        how["ignore"] = [*how["ignore"], order.key]
+    index = CountIndex.from_table(table, order.label, **how)
+    say(0.1, "reading the points")
+    rows = table
+    if ordered.points is not None:
+        rows = AS_USUAL.open(ordered.points.path, order.label, index.schema, order.key)
+    key = order.key if order.key in rows.names else None
+    if key != order.key and order.key not in table.names:
+        raise no_such_column(str(order.key), rows.names)
+    smoothed = ordered.model_options["alpha"] > 0
+    encoded = encode_points(index.schema, rows, smoothed=smoothed, key=key)
+    codes = true_labels(index.schema, rows)
+    bias = USUAL_BIAS if order.bias == 1 else order.bias
+    work = Work(
+        index,
+        encoded.read(order.own_missing),
+        lambda: table,
+        {"bias": bias, **ordered.model_options},
+        key=order.key,
+        same_rows=ordered.points is None,
+        lines=lambda: lines_of(path, table, options.file),
+    )
+    return work, codes if codes is not None and (codes >= 0).any() else None
+
+
+@contextmanager
+def _on_disk(sheets: Sequence[Sheet]) -> Iterator[dict[Path, str]]:
+    """Write worksheets to files of our own, with the names that the person knows them by."""
+    with tempfile.TemporaryDirectory() as folder:
+        names = {}
+        for sheet in sheets:
+            ending = ".xlsx" if sheet.content.startswith(ZIP) else ".csv"
+            path = Path(folder) / (secrets.token_hex(8) + ending)
+            path.write_bytes(sheet.content)
+            names[path] = sheet.name
+        yield names
+
+
+def _take(work: Work, sheets: Sequence[Sheet]) -> dict[str, Any] | None:
+    """Take the answers of worksheets, all or none."""
+    with _on_disk(sheets) as names:
         try:
-            points = encode_quietly(index.schema, source, key)
-            assert points.frame is not None
-            lacks = key is not None and key not in points.frame.columns
-            if lacks and key not in self._train.column_names:
-                raise no_such_column(str(key), points.frame.columns)
-            named = encode_points(index.schema, points, key=None if lacks else key)
+            return work.take([*names])
         except NullproofError as problem:
-            raise upload.explained(problem) from problem
-        return named.read(self.options.own_missing)
+            raise NullproofError(by_name(str(problem), names)) from problem
 
 
-def _truth(index: CountIndex, points: Points, options: Options) -> list[Any] | None:
-    """The labels that the points have in their own table, as the index names them."""
-    frame, column = points.frame, options.truth or options.label
-    assert frame is not None
-    if column not in frame.columns:
-        if options.truth is not None:
-            raise no_such_column(column, frame.columns)
-        return None
-    cells = [None if isinstance(cell, list | dict) else cell for cell in frame[column].to_list()]
-    named = {cell: _label(index, cell) for cell in {*cells}}
-    return None if {*named.values()} <= {None} else [named[cell] for cell in cells]
+def _said_of_answers(brought: Mapping[str, Any], work: Work) -> str:
+    """Say how many answers were taken, and how many predictions reach the goal of the plan now."""
+    was, now = brought["n_done_before"], brought["n_done"]
+    said = (
+        f"{many(brought['n_answers'], 'answer')} taken: {now:,} of "
+        f"{many(len(work.points), 'prediction')} {goal_in_words(work.model)}"
+    )
+    return f"{said}, as many as before." if was == now else f"{said} now, {was:,} did before."
 
 
-def _label(index: CountIndex, cell: Any) -> Any:
-    written = None if types.is_missing(cell) else types.text(cell)
-    rule = index.schema.missing.rule(index.schema.label_name).of_labels
-    if written is None or rule.is_missing(written):
-        return None
-    code = index.schema.label_codes.get(written)
-    return written if code is None else index.labels[code]
+def _asked(ordered: Ordered, notices: Sequence[str]) -> Asked:
+    """Return what the report says of its origin: files, options, and commands that do the same."""
+    # What was given besides the defaults; the page sends smoothing as it was typed.
+    given = ordered.order.model_dump(exclude_defaults=True)
+    given["alpha"] = ordered.model_options["alpha"]
+    if given["alpha"] == 1:
+        del given["alpha"]
+    files = [file.name for file in (ordered.train, ordered.points) if file is not None]
+    answers = [sheet.name for sheet in ordered.answers]
+    options = {name: given[name] for name in ("label", *_OPTIONS, "unlabelled") if name in given}
+    if answers:
+        options["answers"] = answers
+    return Asked(
+        files[0],
+        None if ordered.points is None else ordered.points.name,
+        options,
+        notices,
+        _commands(given, files, answers),
+    )
+
+
+def _commands(
+    given: Mapping[str, Any], files: Sequence[str], answers: Sequence[str]
+) -> dict[str, str]:
+    """Return what to type, by verb; only clean takes answers."""
+
+    def typed(verb: str, *more: str) -> str:
+        words = ["nullproof", verb, *files, "--label", given["label"]]
+        for name in _OPTIONS:
+            # Only certify and report know both; attacks know no bias.
+            foreign = name == "own_missing" or (verb, name) == ("radius", "bias")
+            values = [] if foreign and verb != "report" else given.get(name, [])
+            for value in values if isinstance(values, list) else [values]:
+                words += [f"--{name.replace('_', '-')}", str(value)]
+        words += ["--drop-unlabelled"] if given.get("unlabelled") == "drop" else []
+        return shlex.join([*words, *more])
+
+    if answers:
+        taken = [word for name in answers for word in ("--answers", name)]
+        return {"clean": typed("clean", *taken, "-o", f"worksheet{len(answers) + 1}.csv")}
+    return {
+        "report": typed("report", "-o", "report.html"),
+        "clean": typed("clean", "-o", "worksheet.csv"),
+        "radius": typed("radius"),
+    }

@@ -1,4 +1,4 @@
-"""What can be asked of a finished analysis, one client's question at a time.
+"""What can be asked of a finished analysis: lists of points, one point, a point with other values.
 
 Everything is worked out by the library; here it is only asked.
 """
@@ -7,99 +7,103 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.attacks.radius import radii_of
-from nullproof.counts.index import CountIndex
 from nullproof.data import types
 from nullproof.data.points import Points, encode_quietly
-from nullproof.model.accuracy import CertaintyCurve
 from nullproof.model.certify import Certificates, certificates_of
-from nullproof.model.model import Model
-from nullproof.model.verdicts import verdicts
-from nullproof.reporting import points as details
-from nullproof.web import changes
-from nullproof.web.analysis import Result
-from nullproof.web.problems import RequestError
+from nullproof.model.verdicts import VERDICTS, verdicts
+from nullproof.reporting import render
+from nullproof.reporting import rows as details
+from nullproof.results.files import to_csv
+from nullproof.web.forms import Wanted
+from nullproof.web.limits import RequestError
 from nullproof.words import cut, some, text
 
-MOST_POINTS = 200_000
-_SHOWN = 50
+
+def listed(certificates: Certificates, wanted: Wanted) -> dict[str, Any]:
+    """List verdicts, some at a time, and count those of each kind."""
+    bias = _bias(certificates, wanted)
+    places, counts = _places(certificates, wanted)
+    shown = places[wanted.offset : wanted.offset + wanted.limit]
+    chosen = certificates.take(shown)
+    columns = {
+        "point": shown.tolist(),
+        **chosen.listed_columns(),
+        "verdict": chosen.verdict_at(bias).tolist(),
+        "truth": _true_labels(chosen),
+    }
+    lines = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return {
+        "n_points": len(places),
+        "n_of": counts,
+        "offset": wanted.offset,
+        "bias": bias,
+        "points": lines,
+    }
 
 
-def about_points(
-    certificates: Certificates, positions: NDArray[np.intp], bias: float
-) -> list[dict[str, Any]]:
-    """The verdicts of some points at a bias, one line each."""
-    labels = [text(label) for label in certificates.labels]
-    predicted, tolerance = certificates.predicted, certificates.tolerance
-    rival, verdict = certificates.rival, certificates.verdict_at(bias)[positions]
-    return [
-        {
-            "point": place,
-            "predicted": _named(predicted[place]),
-            "verdict": str(verdict[order]),
-            "certain": bool(certificates.certain[place]),
-            "possible": [labels[i] for i in np.flatnonzero(certificates.possible[place])],
-            "tolerance": _number(tolerance[place]),
-            "tolerance_rival": _named(rival[place]),
-            "n_own_missing": int(certificates.n_own_missing[place]),
-        }
-        for order, place in enumerate(positions.tolist())
-    ]
+def listed_file(certificates: Certificates, wanted: Wanted) -> str:
+    """Return all that is listed as the text of a CSV file."""
+    places, _ = _places(certificates, wanted)
+    chosen = certificates.take(places)
+    verdict = chosen.verdict_at(_bias(certificates, wanted))
+    return to_csv({**chosen.file_columns(), "point": places, "verdict": verdict.astype(str)})
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Which points of an analysis to list, and in which order."""
-
-    verdict: str = "all"
-    label: str | None = None
-    find: str | None = None
-    right: bool | None = None
-    sort: str = "point"
+def _bias(certificates: Certificates, wanted: Wanted) -> float:
+    # The page gives one bias for all columns, so there is a threshold.
+    return (certificates.threshold or 0.0) if wanted.bias is None else wanted.bias
 
 
-def select(result: Result, wanted: Wanted, bias: float) -> NDArray[np.intp]:
-    """The positions of the points that are wanted, verdicts at a bias."""
-    certificates = result.certificates
+def _true_labels(certificates: Certificates) -> list[str | None]:
+    if certificates.actual is None:
+        return [None] * len(certificates)
+    labels = [*(text(label) for label in certificates.labels), None]
+    return [labels[place] for place in certificates.actual.tolist()]
+
+
+def _places(certificates: Certificates, wanted: Wanted) -> tuple[NDArray[np.intp], dict[str, int]]:
+    """Return the positions of the points that are wanted, and how many there are of each verdict."""
+    verdict = certificates.verdict_at(_bias(certificates, wanted))
     chosen = np.ones(len(certificates), dtype=bool)
-    if wanted.verdict != "all":
-        chosen = np.asarray(certificates.verdict_at(bias) == wanted.verdict)
-    if wanted.label is not None:
-        place = changes.label_place(certificates.model.index, wanted.label)
-        chosen = chosen & certificates.possible[:, place]
     if wanted.right is not None:
-        chosen = chosen & (_is_right(result) == float(wanted.right))
-    if wanted.find is not None and wanted.find.strip():
-        chosen = chosen & _found(result.points, wanted.find.strip())
-    places = np.flatnonzero(chosen)
+        right = certificates.right
+        chosen &= np.zeros(len(chosen), bool) if right is None else right == wanted.right
+    if wanted.find.strip():
+        chosen &= _found(certificates.points, wanted.find.strip())
+    counts = {name: int((verdict[chosen] == name).sum()) for name in VERDICTS}
+    if wanted.verdict != "all":
+        chosen &= np.asarray(verdict == wanted.verdict)
+    return _sorted(certificates, np.flatnonzero(chosen), wanted), counts
+
+
+def _sorted(
+    certificates: Certificates, places: NDArray[np.intp], wanted: Wanted
+) -> NDArray[np.intp]:
+    by: NDArray[Any] = places
     if wanted.sort == "tolerance":
         # What not even a bias of 0 decides comes first.
-        tolerance = np.nan_to_num(certificates.tolerance[places], nan=-1.0)
-        places = places[np.argsort(tolerance, kind="stable")]
-    return places
-
-
-def _is_right(result: Result) -> NDArray[np.float64]:
-    """1 where the prediction is the true label, 0 where not, NaN where that is not known."""
-    truth = result.truth or [None] * len(result.points)
-    pairs = zip(truth, result.certificates.predicted.tolist(), strict=True)
-    return np.array([math.nan if true is None else float(true == own) for true, own in pairs])
+        by = np.nan_to_num(certificates.tolerance[places], nan=-1.0)
+    elif wanted.sort != "point":
+        labels = [str(label) for label in getattr(certificates, wanted.sort)[places]]
+        # As objects: an array of texts gives each the room of the longest.
+        _, by = np.unique(np.array(labels, dtype=object), return_inverse=True)
+    order = np.argsort(by, kind="stable")
+    return places[order[::-1] if wanted.down else order]
 
 
 def _found(points: Points, typed: str) -> NDArray[np.bool_]:
-    """The point at a position, by whatever thousands are parted; else those with such a name or value."""
+    """Return the point at a position; if there is none, those with such a name or value."""
     found = np.zeros(len(points), dtype=bool)
-    digits = typed.replace(",", "").replace(" ", "").removeprefix("#")
-    if digits.isascii() and digits.isdigit() and int(digits[:12]) < len(points):
-        found[int(digits[:12])] = True
+    digits = typed.replace(",", "").removeprefix("#")
+    if digits.isascii() and digits.isdigit() and len(digits) < 13 and int(digits) < len(points):
+        found[int(digits)] = True
     if points.names is not None:
         names = points.names.values.tolist()
         if typed in names or not found.any():
@@ -117,84 +121,74 @@ def _has(name: str, typed: str) -> bool:
     return typed.casefold() in name.casefold()
 
 
-def curve(result: Result, biases: Sequence[float]) -> dict[str, Any]:
-    """How many predictions hold at some biases, and how many of the labelled ones are right."""
-    certificates = result.certificates
-    labelled = _labelled(result)
+def curve(certificates: Certificates, biases: Sequence[float]) -> dict[str, Any]:
+    """Count how many predictions hold at some biases, and how many of the labelled ones are right.
+
+    ``tolerances`` counts the points by tolerance, in steps of a twentieth; those that not even a bias
+    of 0 decides come first.
+    """
+    tolerance = certificates.tolerance
+    known = tolerance[~np.isnan(tolerance)]
+    counts, _ = np.histogram(known, bins=np.linspace(0, 1, 21))
     return {
         "n_points": len(certificates),
-        "n_certain": int((certificates.tolerance == 1).sum()),
-        "n_labelled": None if labelled is None else labelled.n_points,
-        "own_missing": result.own_missing,
-        "bias": float(max(result.model.bias, default=1)),
-        "threshold": certificates.threshold,
+        "n_certain": int((tolerance == 1).sum()),
         "at": [
             {
-                "bias": one.bias,
-                "n_hold": one.n_hold,
-                "n_open": one.rest.n_points,
-                **_right(labelled, one.bias),
+                "bias": step.bias,
+                "n_hold": step.n_hold,
+                "n_open": step.rest.n_points,
+                "accuracy_hold": step.hold.accuracy,
+                "accuracy_open": step.rest.accuracy,
             }
-            for one in certificates.curve().points(biases)
+            for step in certificates.curve().points(biases)
         ],
+        "tolerances": [len(tolerance) - len(known), *counts.tolist()],
     }
 
 
-def _labelled(result: Result) -> CertaintyCurve | None:
-    """The curve of the points whose own label is known."""
-    if result.truth is None:
-        return None
-    known = np.array([label is not None for label in result.truth], dtype=bool)
-    truth = [label for label in result.truth if label is not None]
-    return result.certificates[known].curve(truth) if truth else None
+# One point -----------------------------------------------------------------------------------------
 
 
-def _right(labelled: CertaintyCurve | None, bias: float) -> dict[str, Any]:
-    if labelled is None:
-        return {"accuracy_hold": None, "accuracy_open": None}
-    found = labelled.at(bias)
-    return {"accuracy_hold": found.hold.accuracy, "accuracy_open": found.rest.accuracy}
-
-
-def one_point(result: Result, position: int) -> Points:
-    """A point of the analysis by its position."""
-    if not 0 <= position < len(result.points):
+def one_point(certificates: Certificates, place: int) -> dict[str, Any]:
+    """Return all that is known of a point of the analysis."""
+    points = certificates.points
+    if not 0 <= place < len(points):
         raise RequestError(
             404,
-            f"there is no point {cut(str(position), 30)}; positions go from 0 to "
-            f"{len(result.points) - 1}",
+            f"there is no point {cut(str(place), 30)}; positions go from 0 to {len(points) - 1}",
         )
-    return result.points.take(np.array([position]))
-
-
-def given_values(result: Result, position: int) -> dict[str, Any]:
-    """The cells of a point as they were in its table; None for every spelling of missing."""
-    frame = result.points.frame
-    assert frame is not None
-    missing = result.points.missing[:, position]
-    return {
-        name: None if gone else plain(frame[name][position])
-        for name, gone in zip(result.index.features, missing, strict=True)
+    # Each cell as it was in its table; None for every spelling of missing.
+    assert points.frame is not None
+    cells = {
+        name: None if missing else _plain(points.frame[name][place])
+        for name, missing in zip(
+            certificates.model.index.features, points.missing[:, place], strict=True
+        )
     }
+    row = _described(certificates, place)
+    return {**row, "html": render.row(row), "cells": cells}
 
 
-def named(result: Result, position: int) -> dict[str, Any]:
-    """The name and the true label of a point, where they are known."""
-    names, truth = result.points.names, result.truth
-    return {
-        "key": None if names is None else names.values[position],
-        "truth": None if truth is None else _named(truth[position]),
-    }
+def typed_point(certificates: Certificates, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all that is known of a point with any values; it has no place and no name."""
+    row = _described(certificates_of(certificates.model, _typed(certificates, values)), 0)
+    html = render.row({**row, "key": "with other values"})
+    cells = {name: _plain(cell) for name, cell in values.items()}
+    return {**row, "point": None, "html": html, "cells": cells}
 
 
-def typed_point(result: Result, index: CountIndex, values: dict[str, Any]) -> Points:
-    """A point that a client wrote: one value per feature, None where it is not known.
+def _described(certificates: Certificates, place: int) -> dict[str, Any]:
+    """Return what a report says of one point."""
+    places, strict = np.array([place]), certificates.model.unbiased
+    point = certificates.points.take(places)
+    fragile = radii_of(strict, point, verdicts(strict, point))
+    return details.points(certificates, fragile, places)[0]
 
-    Parameters
-    ----------
-    index
-        That of the analysis, or one of the same features after changes.
-    """
+
+def _typed(certificates: Certificates, values: Mapping[str, Any]) -> Points:
+    """Read a point that a client wrote: one value per feature, None where it is not known."""
+    index = certificates.model.index
     unknown = [name for name in values if name not in index.schema.position]
     if unknown:
         raise RequestError(
@@ -202,108 +196,25 @@ def typed_point(result: Result, index: CountIndex, values: dict[str, Any]) -> Po
             f"there is no feature {cut(unknown[0])!r}; the features are {some(index.features, 10)}",
         )
     for name, cell in values.items():
-        _refuse_huge(name, cell)
+        for number in cell if isinstance(cell, list) else [cell]:
+            if isinstance(number, int) and abs(number) > sys.float_info.max:
+                raise RequestError(
+                    400,
+                    f"the value of {cut(name)!r} is a number of more than 300 digits; give one that a "
+                    "double can hold, or text",
+                )
     whole = {name: values.get(name) for name in index.features}
-    return encode_quietly(index.schema, whole).read(result.own_missing)
+    return encode_quietly(index.schema, whole).read(certificates.points.own_missing)
 
 
-def _refuse_huge(name: str, cell: Any) -> None:
-    """Refuse a number past all floats, which JSON allows to be written."""
-    for one in cell if isinstance(cell, list) else [cell]:
-        if isinstance(one, int) and abs(one) > sys.float_info.max:
-            raise RequestError(
-                400,
-                f"the value of {cut(name)!r} is a number of more than 300 digits; give one "
-                "that a double can hold, or text",
-            )
-
-
-def explain(model: Model, point: Points) -> dict[str, Any]:
-    """All that is known of one point: intervals, radius, odds, and two worlds that disagree."""
-    found = certificates_of(model, point)
-    # Whoever blanks cells on purpose keeps to no bias.
-    strict = model.unbiased
-    fragile = radii_of(strict, point, verdicts(strict, point))
-    (told,) = details.points(found, fragile, np.array([0]))
-    kept = {name: told[name] for name in told if name not in ("point", "values")}
-    return {**kept, **_shown(model, found), "bins": _bins(model, point)}
-
-
-def _bins(model: Model, point: Points) -> dict[str, str]:
-    """The bins of one point's numbers and dates."""
-    pairs = zip(model.index.schema.features, point.codes[:, 0].tolist(), strict=True)
-    return {f.name: f.values[code] for f, code in pairs if f.edges and code < f.n_values}
-
-
-def support_at(model: Model, point: Points, bias: float) -> dict[str, Any]:
-    """The ranges of support of one point over the worlds of at most a bias."""
-    model = model.biased(Fraction(bias))
-    found = certificates_of(model, point)
-    return {"bias": bias, **_shown(model, found)}
-
-
-def _shown(model: Model, found: Certificates) -> dict[str, Any]:
-    """What the worlds of a model say of one point, and its ranges of support."""
-    support, one = details.support(model, found.verdicts, 0), found[0]
-    return {
-        "certain": one.certain,
-        "label": _named(one.label),
-        "possible": [text(label) for label in one.possible],
-        "support": support,
-        "n_labels_left_off": model.m - len(support),
-    }
-
-
-def plain(cell: Any) -> Any:
-    """A cell as JSON has it."""
-    if hasattr(cell, "to_list"):
-        cell = cell.to_list()
+def _plain(cell: Any) -> Any:
+    """Return a cell as JSON has it."""
+    cell = cell.to_list() if hasattr(cell, "to_list") else cell
     if isinstance(cell, list | tuple):
-        return [plain(one) for one in cell]
+        return [_plain(part) for part in cell]
     if types.is_missing(cell):
         return None
-    if isinstance(cell, bool | str):
-        return cell
-    if isinstance(cell, int | float) and abs(cell) < 2**53:
-        return cell
-    return types.text(cell)
-
-
-def _named(label: Any) -> str | None:
-    return None if label is None else text(label)
-
-
-def _number(tolerance: Any) -> float | None:
-    return None if math.isnan(tolerance) else float(tolerance)
-
-
-def what_ifs(result: Result, wanted: Sequence[changes.Change]) -> dict[str, Any]:
-    """Certify the points on the changed table, and tell which verdicts are different."""
-    model = changes.changed_model(result.model, wanted)
-    some = result.points
-    if len(some) > MOST_POINTS:
-        some = some.take(np.arange(MOST_POINTS))
-    before = result.certificates.verdicts.take(slice(len(some)))
-    after = certificates_of(model, some)
-    was, now = before.certain, after.certain
-    moved = np.flatnonzero((before.possible != after.possible).any(axis=1))
-    # Points that gain or lose certainty come first; the others only change their possible labels.
-    moved = moved[np.argsort(was[moved] == now[moved], kind="stable")]
-    shown = moved[:_SHOWN]
-    judged = certificates_of(model, some.take(shown))
-    lines = about_points(judged, np.arange(len(shown)), judged.threshold or 0.0)
-    return {
-        "n_points": len(some),
-        "n_points_left_off": len(result.points) - len(some),
-        "n_certain_before": int(was.sum()),
-        "n_certain": int(now.sum()),
-        "n_gained": int((now & ~was).sum()),
-        "n_lost": int((was & ~now).sum()),
-        "n_missing_before": result.index.n_missing,
-        "n_missing": model.index.n_missing,
-        "changed": [
-            {**line, "point": place, "was_certain": bool(was[place])}
-            for line, place in zip(lines, shown.tolist(), strict=True)
-        ],
-        "n_changed_left_off": max(0, len(moved) - _SHOWN),
-    }
+    is_plain = isinstance(cell, str | bool) or (
+        isinstance(cell, int | float) and math.isfinite(cell) and abs(cell) < 2**53
+    )
+    return cell if is_plain else types.text(cell)

@@ -1,65 +1,126 @@
-"""The web application: one FastAPI app with its API, its page and the files to take home."""
+"""The web application: tables in, analyses made, questions answered, files to take home."""
 
 from __future__ import annotations
 
 import sys
+import time
 import traceback
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from anyio import create_task_group
-from fastapi import APIRouter, FastAPI, Request
+import anyio
+import anyio.to_thread
+from fastapi import APIRouter, FastAPI, Query, Request
+from fastapi import Path as InPath
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from nullproof import __version__
 from nullproof.errors import NullproofError
-from nullproof.files import to_csv, to_json
-from nullproof.reporting import html
-from nullproof.web import api
-from nullproof.web.desk import Desk, desk_of
-from nullproof.web.forms import ErrorForm, SectionForm
+from nullproof.model.accuracy import BIASES
+from nullproof.model.parameters import written_number
+from nullproof.reporting import render
+from nullproof.results.files import to_csv, to_json
+from nullproof.web import answers
+from nullproof.web.analysis import Analysis, File, Ordered, Result, Sheet, check_sheet, worksheet
+from nullproof.web.forms import Bias, ErrorForm, Order, PointQuestion, Wanted
 from nullproof.web.guard import Guard
-from nullproof.web.kept import KeptFiles
-from nullproof.web.problems import RequestError, body
-from nullproof.web.settings import Settings
+from nullproof.web.jobs import Job, Workers
+from nullproof.web.limits import RequestError, Settings, error_body, shown_name
+from nullproof.web.store import Store
+from nullproof.web.uploads import Receiver, Upload, describe, last_part
 from nullproof.words import cut
 
-_DESCRIPTION = """Which predictions of Naive Bayes hold whatever the missing training values were.
+_DESCRIPTION = """Which predictions the missing training cells cannot change, for scripts.
 
 Upload a table, order an analysis of it, ask for its state until it is `done`, then get the document
-of the report, ask about single points, or blank and fill training cells. Every error is
+of the report, or ask about single points. Every error is
 `{"error": "one sentence"}`. Files are sent as the body of the request, not as a form."""
-router = APIRouter()
 STATIC = Path(__file__).parent / "static"
-_FRESH = {"cache-control": "no-cache"}
+_WORKERS = 2
+# Those beyond wait with their bytes unread, so that the disk holds a few files at most.
+_UPLOADS_AT_ONCE = 64
+_LOOK = 0.5
+# What is asked about so few points is answered sooner than a thread begins.
+_FEW = 1000
 _ERRORS: dict[int | str, dict[str, Any]] = {
-    404: {"model": ErrorForm, "description": "There is no such analysis."},
-    409: {"model": ErrorForm, "description": "The analysis is not done, or failed."},
-    422: {"model": ErrorForm, "description": "There is no such file."},
+    code: {"model": ErrorForm, "description": meaning}
+    for code, meaning in (
+        (400, "The data do not allow an answer."),
+        (403, "The request comes from a page of another site."),
+        (404, "There is no such table, analysis or point."),
+        (409, "The analysis is not done, or failed."),
+        (413, "The file or the table is too large."),
+        (422, "The question does not have the right form."),
+    )
 }
-_TYPES = {
-    "report.html": "text/html",
-    "certificates.csv": "text/csv",
-    "certificates.json": "application/json",
-    "document.json": "application/json",
-    "worksheet.csv": "text/csv",
+_FILE = {
+    "requestBody": {
+        "required": True,
+        "description": "The bytes of the file: CSV, TSV, Excel, ARFF, Parquet or Arrow; by gzip too.",
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
 }
-Name = Literal[
-    "report.html", "certificates.csv", "certificates.json", "document.json", "worksheet.csv"
-]
+router = APIRouter(prefix="/api", responses=_ERRORS)
+
+
+class Desk:
+    """All that one server keeps: tables, worksheets, analyses, and the workers."""
+
+    def __init__(self, settings: Settings, folder: Path) -> None:
+        self.settings, self.folder = settings, folder
+        age, most = settings.max_age, settings.max_tables
+        self.tables: Store[Upload] = Store(
+            "table", number=most, size=8 * settings.max_upload, age=age
+        )
+        self.worksheets: Store[Sheet] = Store(
+            "worksheet", number=most, size=settings.max_upload, age=age
+        )
+        self.analyses: Store[Analysis] = Store(
+            "analysis", number=settings.max_analyses, size=settings.memory, age=age
+        )
+        self.workers, self.readers = Workers(_WORKERS), Workers(_WORKERS)
+        self.uploading = anyio.Semaphore(_UPLOADS_AT_ONCE)
+
+    async def work(self, job: Job) -> Any:
+        """Return what a short job gives, once it is done."""
+        try:
+            await anyio.to_thread.run_sync(self.readers.submit(job).result, abandon_on_cancel=True)
+        except BaseException:
+            job.cancel()
+            raise
+        if job.error is not None:
+            raise job.error
+        return job.result
+
+    async def watch(self) -> None:
+        """Look now and then for work that nobody waits for any more."""
+        while True:
+            await anyio.sleep(_LOOK)
+            for analysis in self.analyses:
+                analysis.stop_if_abandoned()
+
+    def close(self) -> None:
+        """Stop all work and delete all files."""
+        self.workers.close()
+        self.readers.close()
+        for store in (self.analyses, self.tables, self.worksheets):
+            store.clear()
 
 
 def make_app(settings: Settings, folder: Path) -> Guard:
-    """The application, guarded, with its uploads in ``folder``."""
-    desk = Desk.open(settings, folder)
+    """Return the application, guarded, with its uploads in ``folder``."""
+    desk = Desk(settings, folder)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        async with create_task_group() as tasks:
+        async with anyio.create_task_group() as tasks:
             tasks.start_soon(desk.watch)
             yield
             tasks.cancel_scope.cancel()
@@ -74,11 +135,16 @@ def make_app(settings: Settings, folder: Path) -> Guard:
         lifespan=life,
     )
     app.state.desk = desk
-    app.include_router(api.router)
     app.include_router(router)
-    app.state.kept = KeptFiles(STATIC)
-    app.mount("/static", app.state.kept, name="static")
+    static = StaticFiles(directory=STATIC)
+    app.mount("/static", static)
 
+    async def page(request: Request) -> Response:
+        return await static.get_response("index.html", request.scope)
+
+    app.add_route("/", page)
+    app.add_route("/report.css", lambda _: Response(render.style(), media_type="text/css"))
+    app.add_route("/report.js", lambda _: Response(render.script(), media_type="text/javascript"))
     app.add_exception_handler(NullproofError, _sorry)
     app.add_exception_handler(HTTPException, _no_such_page)
     app.add_exception_handler(RequestValidationError, _wrong_form)
@@ -87,65 +153,291 @@ def make_app(settings: Settings, folder: Path) -> Guard:
     return Guard(app, settings.hosts)
 
 
-@router.get(
-    "/api/analyses/{analysis}/files/{name}",
-    tags=["downloads"],
-    response_class=Response,
-    responses={
-        200: {"description": "The file.", "content": {kind: {} for kind in {*_TYPES.values()}}},
-        **_ERRORS,
-    },
-)
-def download(request: Request, analysis: str, name: Name) -> Response:
-    """Download the report as one HTML file, certificates, document, or a worksheet of missing cells."""
-    found = desk_of(request).analyses.get(analysis)
+def _desk(request: Request) -> Desk:
+    found: Desk = request.app.state.desk
+    return found
+
+
+def _result(request: Request, analysis: str) -> Result:
+    return _desk(request).analyses.get(analysis).result
+
+
+# Tables --------------------------------------------------------------------------------------------
+
+
+@router.get("/limits", tags=["tables"])
+async def limits(request: Request) -> dict[str, Any]:
+    """Give the version, and how much this server takes."""
+    settings = _desk(request).settings
+    names = ("max_upload", "max_rows", "max_columns", "max_tables", "max_analyses")
+    return {"version": __version__, **{name: getattr(settings, name) for name in names}}
+
+
+@router.post("/tables", tags=["tables"], status_code=201, openapi_extra=_FILE)
+async def upload(
+    request: Request,
+    name: Annotated[str, Query(description="File name, only to be shown.")] = "table",
+) -> dict[str, Any]:
+    """Upload a table: the file is the body of the request.
+
+    For example: `curl --data-binary @train.csv 'http://127.0.0.1:8321/api/tables?name=train.csv'`
+    """
+    desk = _desk(request)
+    receiver = Receiver(desk.folder, name, desk.settings)
+    try:
+        async with desk.uploading:
+            await receiver.receive(request.stream())
+        return await _received(desk, receiver)
+    except BaseException as problem:
+        receiver.path.unlink(missing_ok=True)
+        if isinstance(problem, ClientDisconnect):
+            raise RequestError(
+                400, "the connection was closed before the whole file had arrived"
+            ) from None
+        raise
+
+
+async def _received(desk: Desk, receiver: Receiver) -> dict[str, Any]:
+    table = await anyio.to_thread.run_sync(receiver.finish)
+    table.description = await _description(desk, table)
+    return {"id": desk.tables.put(table), **table.description}
+
+
+async def _description(desk: Desk, table: Upload, missing: Sequence[str] = ()) -> dict[str, Any]:
+    died = f"{shown_name(table.name)} is damaged and cannot be read; make it again"
+    asked = (table.path, table.name, desk.settings, missing)
+    found: dict[str, Any] = await desk.work(Job(describe, *asked, died=died))
+    return found
+
+
+@router.post("/example", tags=["tables"], status_code=201)
+async def example(request: Request) -> dict[str, Any]:
+    """Take the embedded example, customers who may leave, as if it had been uploaded."""
+    desk, tables = _desk(request), []
+    for name in ("customers.csv", "new_customers.csv"):
+        receiver = Receiver(desk.folder, name, desk.settings)
+        receiver.path.write_bytes((files("nullproof") / "demo" / name).read_bytes())
+        tables.append(await _received(desk, receiver))
+    return {"train": tables[0], "points": tables[1], "label": "churn", "key": "customer"}
+
+
+@router.get("/tables/{table}", tags=["tables"])
+async def table(
+    request: Request,
+    table: str,
+    missing: Annotated[
+        list[str] | None, Query(max_length=100, description="More spellings of missing.")
+    ] = None,
+) -> dict[str, Any]:
+    """Describe an uploaded table again, also with more spellings of missing."""
+    desk = _desk(request)
+    found = desk.tables.get(table)
+    described = await _description(desk, found, missing) if missing else found.description
+    return {"id": table, **described}
+
+
+@router.delete("/tables/{table}", tags=["tables"], status_code=204, response_model=None)
+def forget_table(request: Request, table: str) -> None:
+    """Delete an uploaded table; analyses of it stay."""
+    _desk(request).tables.drop(table)
+
+
+@router.post("/worksheets", tags=["tables"], status_code=201, openapi_extra=_FILE)
+async def add_worksheet(
+    request: Request,
+    name: Annotated[str, Query(description="File name, only to be shown.")] = "worksheet.csv",
+) -> dict[str, Any]:
+    """Upload a worksheet that was filled in, CSV or Excel; an order names it to take its answers."""
+    desk = _desk(request)
+    sheet = Sheet(last_part(name), await request.body())
+    n_lines = await desk.work(Job(check_sheet, sheet))
+    return {"id": desk.worksheets.put(sheet), "name": sheet.name, "n_lines": n_lines}
+
+
+# Analyses ------------------------------------------------------------------------------------------
+
+
+@router.post("/analyses", tags=["analyses"], status_code=202)
+def order(request: Request, order: Order) -> dict[str, Any]:
+    """Order an analysis; ask for its state until it is `done`."""
+    desk = _desk(request)
+    uploads = [desk.tables.get(name) for name in (order.table, order.points) if name is not None]
+    if not 0 <= written_number(str(order.alpha)) < float("inf"):
+        raise RequestError(400, f"alpha is {order.alpha}; give a number that is not negative")
+    given = [File(own.path, own.name) for own in uploads]
+    before = None if order.compare is None else _result(request, order.compare).document
+    sheets = [desk.worksheets.get(sheet) for sheet in order.answers]
+    ordered = Ordered(order, given[0], given[1] if order.points else None, sheets, before)
+    # From here on it holds its tables, and nothing may fail that does not discard it.
+    analysis = Analysis(ordered, uploads, desk.analyses.make_room)
+    try:
+        name = desk.analyses.put(analysis)
+    except RequestError:
+        analysis.discard()
+        raise
+    desk.workers.submit(analysis.job)
+    return {"id": name, **analysis.state()}
+
+
+@router.get("/analyses/{analysis}", tags=["analyses"])
+async def state(request: Request, analysis: str) -> dict[str, Any]:
+    """Give the state of an analysis, how far it is, and what was ordered."""
+    found = _desk(request).analyses.get(analysis)
+    found.asked_at = time.monotonic()
+    return {"id": analysis, **found.state()}
+
+
+@router.delete("/analyses/{analysis}", tags=["analyses"], status_code=204, response_model=None)
+async def cancel(request: Request, analysis: str) -> None:
+    """Stop an analysis and forget it."""
+    _desk(request).analyses.drop(analysis)
+
+
+@router.get("/analyses/{analysis}/document", tags=["analyses"])
+def document(request: Request, analysis: str) -> Response:
+    """Give everything that the report says, as plain data."""
+    return _json(_result(request, analysis).document)
+
+
+@router.get("/analyses/{analysis}/sections", tags=["analyses"])
+def sections(request: Request, analysis: str) -> list[dict[str, str]]:
+    """Give the parts of the report as HTML, for a page that has the report's style."""
+    return [part._asdict() for part in render.parts(_result(request, analysis).document)]
+
+
+Name = Literal[
+    "report.html", "certificates.csv", "certificates.json", "document.json", "worksheet.csv"
+]
+_TYPES = {"html": "text/html", "csv": "text/csv", "json": "application/json"}
+
+
+@router.get("/analyses/{analysis}/files/{name}", tags=["analyses"], response_class=Response)
+async def download(request: Request, analysis: str, name: Name) -> Response:
+    """Download the report, the certificates, the document, or a worksheet of cells to look up."""
+    desk = _desk(request)
+    found = desk.analyses.get(analysis)
     result = found.result
-    if name == "report.html":
-        content = html.render(result.document)
-    elif name == "worksheet.csv":
-        content = found.worksheet()
-    elif name == "certificates.csv":
-        content = to_csv(result.certificates.file_columns())
-    elif name == "certificates.json":
-        content = to_json({**result.certificates.document(), "n_missing": result.index.n_missing})
+    if name == "worksheet.csv":
+        content = await _worksheet(desk, found.ordered)
     else:
-        content = to_json(result.document)
-    disposition = {"content-disposition": f'attachment; filename="nullproof-{name}"'}
-    return Response(content, media_type=f"{_TYPES[name]}; charset=utf-8", headers=disposition)
+        content = await anyio.to_thread.run_sync(_written, result, name)
+    return _file(found, name, content)
 
 
-@router.get("/api/analyses/{analysis}/sections", tags=["downloads"], responses=_ERRORS)
-def sections(request: Request, analysis: str) -> list[SectionForm]:
-    """Give the sections of the report, in its order, for a page that has the report's style."""
-    document = desk_of(request).analyses.get(analysis).result.document
+def _file(analysis: Analysis, name: str, content: str) -> Response:
+    """Return a file to keep, with the name of its table."""
+    stem = analysis.ordered.train.name.partition(".")[0].encode("ascii", "ignore").decode()
+    safe = "".join(sign for sign in stem if sign.isalnum() or sign in "-_ ").strip() or "table"
+    disposition = {"content-disposition": f'attachment; filename="{safe}-{name}"'}
+    kind = _TYPES[name.rpartition(".")[2]]
+    return Response(content, media_type=f"{kind}; charset=utf-8", headers=disposition)
+
+
+async def _worksheet(desk: Desk, ordered: Ordered) -> str:
+    try:
+        sheet: str = await desk.work(Job(worksheet, ordered))
+    except NullproofError as problem:
+        named = [ordered.train, *([ordered.points] if ordered.points else [])]
+        if all(file.path.exists() for file in named):
+            raise
+        raise RequestError(
+            409, "the table of this analysis is gone; upload it again and analyse it anew"
+        ) from problem
+    return sheet
+
+
+def _written(result: Result, name: str) -> str:
+    if name == "report.html":
+        return render.html(result.document)
+    if name == "certificates.csv":
+        return to_csv(result.certificates.file_columns())
+    if name == "certificates.json":
+        found = result.certificates
+        more: dict[str, Any] = {
+            "n_missing": found.model.index.n_missing,
+            "own_missing": found.points.own_missing,
+            "bias": float(max(found.model.bias, default=1)),
+        }
+        if result.document["asked"]["training_rows"]:
+            more["training_rows"] = True
+        return to_json({**found.document(), **more})
+    return to_json(result.document)
+
+
+# Points --------------------------------------------------------------------------------------------
+
+
+@router.get("/analyses/{analysis}/curve", tags=["points"])
+def holding(
+    request: Request,
+    analysis: str,
+    bias: Annotated[
+        list[Bias] | None,
+        Query(max_length=200, description="At which biases; without any, at ten from 0 to 1."),
+    ] = None,
+) -> dict[str, Any]:
+    """Count how many predictions hold at some biases, and how many of those are right."""
+    found = _result(request, analysis).certificates
+    return answers.curve(found, BIASES if bias is None else bias)
+
+
+Chosen = Annotated[Wanted, Query()]
+
+
+@router.get("/analyses/{analysis}/points", tags=["points"])
+async def points(request: Request, analysis: str, wanted: Chosen) -> Response:
+    """List verdicts, some at a time."""
+    found = _result(request, analysis).certificates
+    if len(found) <= _FEW:
+        return _json(answers.listed(found, wanted))
+    return _json(await anyio.to_thread.run_sync(answers.listed, found, wanted))
+
+
+@router.get("/analyses/{analysis}/rows.csv", tags=["points"], response_class=Response)
+def listed_file(request: Request, analysis: str, wanted: Chosen) -> Response:
+    """Download all verdicts that are listed, as CSV."""
+    found = _desk(request).analyses.get(analysis)
+    return _file(found, "rows.csv", answers.listed_file(found.result.certificates, wanted))
+
+
+@router.get("/analyses/{analysis}/points/{point}", tags=["points"])
+def point(request: Request, analysis: str, point: Annotated[int, InPath(ge=0)]) -> Response:
+    """Give all about one point: support intervals, odds, radius, two worlds that disagree."""
+    return _json(answers.one_point(_result(request, analysis).certificates, point))
+
+
+@router.post("/analyses/{analysis}/point", tags=["points"])
+def judge(request: Request, analysis: str, question: PointQuestion) -> Response:
+    """Judge a point with any values."""
+    return _json(answers.typed_point(_result(request, analysis).certificates, question.values))
+
+
+@router.get("/analyses/{analysis}/features", tags=["points"])
+def features(request: Request, analysis: str) -> list[dict[str, Any]]:
+    """List the features with their first values, to write a point with."""
+    features = _result(request, analysis).certificates.model.index.schema.features
+    room = max(2, min(60, 20_000 // max(len(features), 1)))
     return [
-        SectionForm(name=name, title=title, html=drawn)
-        for name, title, drawn in html.parts(document)
+        {
+            "name": feature.name,
+            "kind": feature.kind,
+            "binned": bool(feature.edges),
+            "values": list(feature.values[:room]),
+            "n_values": feature.n_values,
+        }
+        for feature in features
     ]
 
 
-@router.get("/", include_in_schema=False)
-async def page(request: Request) -> Response:
-    """The page; which analysis it shows is in its address."""
-    kept: KeptFiles = request.app.state.kept
-    return kept.answer("index.html", dict(request.scope["headers"]))
+def _json(content: Any) -> Response:
+    return Response(to_json(content), media_type="application/json")
 
 
-@router.get("/report.css", include_in_schema=False)
-async def style() -> Response:
-    """The look of the report."""
-    return Response(html.style(), media_type="text/css; charset=utf-8", headers=_FRESH)
-
-
-@router.get("/report.js", include_in_schema=False)
-async def script() -> Response:
-    """The comforts of the report: sorting."""
-    return Response(html.script(), media_type="text/javascript; charset=utf-8", headers=_FRESH)
+# Errors --------------------------------------------------------------------------------------------
 
 
 async def _sorry(_: Request, problem: Exception) -> Response:
-    status = problem.status if isinstance(problem, RequestError) else 400
-    return _error(status, str(problem))
+    return _error(problem.status if isinstance(problem, RequestError) else 400, str(problem))
 
 
 async def _no_such_page(request: Request, problem: Exception) -> Response:
@@ -163,8 +455,7 @@ async def _wrong_form(_: Request, problem: Exception) -> Response:
     assert isinstance(problem, RequestValidationError)
     first = problem.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if part != "body") or "the body"
-    came = _shown(first.get("input"))
-    needed = first["msg"].lower()
+    came, needed = _shown(first.get("input")), first["msg"].lower()
     if first["type"] == "json_invalid" or isinstance(first.get("input"), bytes):
         where, needed = "the body", "it is not JSON; send JSON as content-type application/json"
     return _error(422, f"{cut(where)} came as {came}: {needed}; see /openapi.json for the form")
@@ -176,11 +467,11 @@ async def _our_fault(_: Request, problem: Exception) -> Response:
 
 
 def _error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(body(message), status, headers, media_type="application/json")
+    return Response(error_body(message), status, headers, media_type="application/json")
 
 
 def _shown(came: Any) -> str:
-    """What came, as a message shows it."""
+    """Return what came, as a message shows it."""
     try:
         return cut(repr(came), 60)
     except (RecursionError, ValueError):

@@ -1,52 +1,61 @@
-"""Long work in threads of its own: with progress, stoppable, and never in the way of another."""
+"""Run long work in processes of their own, so that it can be ended at any moment.
+
+A damaged file may end the process that reads it, and compiled code cannot be interrupted: neither
+disturbs the server. Processes are forked from a small one that has the library loaded already.
+"""
 
 from __future__ import annotations
 
-import ctypes
-import queue
+import multiprocessing
+import signal
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Literal
+import warnings
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from multiprocessing.connection import Connection
+from typing import Any, Literal
 
-from nullproof.errors import NullproofError
+from nullproof.errors import NullproofError, NullproofWarning
+from nullproof.web.limits import RequestError
 
 State = Literal["waiting", "working", "done", "failed", "cancelled"]
 Say = Callable[[float, str], None]
+# Takes a way to report progress, and other arguments; returns what can be pickled.
+Work = Callable[..., Any]
+_LOADED = ["nullproof.web.analysis", "nullproof.web.uploads"]
 
 
-class _Cancelled(BaseException):
-    """Leaves the work of a job; not an Exception, so that nobody in between swallows it."""
-
-
-@dataclass
 class Job:
     """Some work, how far it is, and how it ended.
 
     Parameters
     ----------
     work
-        Is given a function to call now and then with the share done and what is going on; that
-        call does not return once the job was cancelled.
+        A function of a module. It is called with a way to report progress (a share and a text), and
+        the arguments.
     release
         Is called once when the job is over, also if it was cancelled before it began.
+    died
+        What to say if the process ends without a word.
     """
 
-    work: Callable[[Say], None]
-    release: Callable[[], None] = lambda: None
-    state: State = "waiting"
-    share: float = 0.0
-    doing: str = "waiting for a free worker"
-    error: str | None = None
-    seconds: float = 0.0
-    _stop: threading.Event = field(default_factory=threading.Event)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _thread: int | None = None
-    _released: bool = False
+    def __init__(
+        self,
+        work: Work,
+        *arguments: Any,
+        release: Callable[[], None] = lambda: None,
+        died: str = "the work ended without an answer, perhaps for lack of memory; use fewer rows",
+    ) -> None:
+        self._work, self._arguments, self._release, self._died = work, arguments, release, died
+        self._lock = threading.Lock()
+        self._process: Any = None
+        self.state: State = "waiting"
+        self.share, self.doing, self.seconds = 0.0, "waiting for a free worker", 0.0
+        self.error: NullproofError | None = None
+        self.result: Any = None
 
     @property
     def over(self) -> bool:
@@ -54,110 +63,103 @@ class Job:
         return self.state in ("done", "failed", "cancelled")
 
     def cancel(self) -> None:
-        """Stop the work: at its next step, or anywhere if it is in a long computation."""
+        """End the work now."""
         with self._lock:
-            if self._stop.is_set():
-                return
-            self._stop.set()
-            waiting = self.state == "waiting"
-            if waiting:
-                self.state, self.doing = "cancelled", "cancelled"
-            if self._thread is not None:
-                _raise_in(self._thread, _Cancelled)
-        if waiting:
+            was, process = self.state, self._process
+            if not self.over:
+                self.state = self.doing = "cancelled"
+            if process is not None:
+                process.kill()
+        if was == "waiting":
             self._release()
-
-    @contextmanager
-    def computing(self) -> Iterator[None]:
-        """Mark a long computation without files or locks, which may be left at any point."""
-        self.say(self.share, self.doing)
-        try:
-            with self._lock:
-                self._thread = threading.get_ident()
-            yield
-        finally:
-            with self._lock:
-                if self._stop.is_set():
-                    # What was raised but has not arrived yet would hit whatever comes next.
-                    _raise_in(threading.get_ident(), None)
-                self._thread = None
-
-    def say(self, share: float, doing: str) -> None:
-        """Record progress; leave the work if the job was cancelled."""
-        if self._stop.is_set():
-            raise _Cancelled
-        self.share, self.doing = max(self.share, min(share, 1.0)), doing
 
     def run(self) -> None:
-        """Do the work; whatever goes wrong ends this job only."""
-        if self._stop.is_set():
-            return
+        """Do the work in another process, and wait for it."""
         start = time.monotonic()
-        self.state = "working"
-        try:
-            self.work(self.say)
-            self.say(1.0, "done")
-            self.state = "done"
-        except (_Cancelled, KeyboardInterrupt):
-            # polars turns Ctrl-C into an exception of whichever thread is calling it.
-            self.state, self.doing = "cancelled", "cancelled"
-        except NullproofError as problem:
-            self._fail(str(problem))
-        except MemoryError:
-            self._fail("the table is too large for this machine's memory; use fewer rows")
-        except BaseException as problem:
-            # A panic of polars is no Exception; nothing may end the thread that does the next job.
-            traceback.print_exc(file=sys.stderr)
-            self._fail(f"{type(problem).__name__}: {problem}; this is a mistake in nullproof")
-        finally:
-            self.seconds = time.monotonic() - start
-            self._release()
-
-    def _release(self) -> None:
-        """Once, although a job may be cancelled in the moment that it begins."""
         with self._lock:
-            released, self._released = self._released, True
-        if not released:
-            self.release()
+            if self.state != "waiting":
+                return
+            receiving, sending = _context().Pipe(duplex=False)
+            process = _context().Process(
+                target=_in_process, args=(sending, self._work, self._arguments), daemon=True
+            )
+            process.start()
+            self._process, self.state = process, "working"
+        sending.close()
+        try:
+            ended = self._listen(receiving)
+        finally:
+            self._process.join()
+            receiving.close()
+        with self._lock:
+            self.seconds, self._process = time.monotonic() - start, None
+            if self.state == "working":
+                self.state = self.doing = ended
+                self.share = 1.0 if ended == "done" else self.share
+        self._release()
 
-    def _fail(self, message: str) -> None:
-        self.error = " ".join(message.split())
-        self.state, self.doing = "failed", "failed"
+    def _listen(self, receiving: Connection) -> Literal["done", "failed"]:
+        while True:
+            try:
+                kind, content = receiving.recv()
+            except (EOFError, OSError):
+                self.error = NullproofError(self._died)
+                return "failed"
+            if kind == "failed":
+                self.error = content
+                return "failed"
+            if kind == "done":
+                self.result = content
+                return "done"
+            share, self.doing = content
+            self.share = max(self.share, min(share, 1.0))
 
 
-def _raise_in(thread: int, kind: type[BaseException] | None) -> None:
-    """Raise an exception in another thread, or take back one that has not arrived there yet."""
-    thrown = None if kind is None else ctypes.py_object(kind)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), thrown)
+def _context() -> Any:
+    return multiprocessing.get_context("forkserver")
+
+
+def _in_process(sending: Connection, work: Work, arguments: tuple[Any, ...]) -> None:
+    """Do the work of a job; the server ends this process, not Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warnings.simplefilter("ignore", NullproofWarning)
+    try:
+        sending.send(("done", work(lambda *said: sending.send(("progress", said)), *arguments)))
+    except NullproofError as problem:
+        # Kinds of errors with arguments of their own cannot all be pickled.
+        kept = problem if isinstance(problem, RequestError) else NullproofError(str(problem))
+        sending.send(("failed", kept))
+    except MemoryError:
+        sending.send(
+            ("failed", NullproofError("the table is too large for this machine; use fewer rows"))
+        )
+    except BrokenPipeError:
+        # The server is gone.
+        sys.exit(1)
+    except BaseException as problem:
+        # A panic of polars is no Exception.
+        traceback.print_exc(file=sys.stderr)
+        said = f"{type(problem).__name__}: {problem}; this is a mistake in nullproof"
+        sending.send(("failed", NullproofError(said)))
 
 
 class Workers:
-    """A few threads that take jobs in the order they come.
-
-    The threads are daemons: the work of a job is often one long call into compiled code, which
-    nothing can stop, and the end of the program must not wait for it.
-    """
+    """A few jobs at a time, in the order they come."""
 
     def __init__(self, number: int) -> None:
-        self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._running: list[Job | None] = [None] * number
-        for place in range(number):
-            threading.Thread(target=self._work, args=(place,), daemon=True).start()
+        _context().set_forkserver_preload(_LOADED)
+        self._pool = ThreadPoolExecutor(number, thread_name_prefix="job")
+        self._jobs: set[Job] = set()
 
-    def submit(self, job: Job) -> None:
-        """Do a job when a thread is free."""
-        self._queue.put(job)
+    def submit(self, job: Job) -> Future[None]:
+        """Do a job when a worker is free."""
+        self._jobs.add(job)
+        future = self._pool.submit(job.run)
+        future.add_done_callback(lambda _: self._jobs.discard(job))
+        return future
 
     def close(self) -> None:
-        """Cancel what is going on and let the threads end."""
-        for job in self._running:
-            if job is not None:
-                job.cancel()
-        for _ in self._running:
-            self._queue.put(None)
-
-    def _work(self, place: int) -> None:
-        while (job := self._queue.get()) is not None:
-            self._running[place] = job
-            job.run()
-            self._running[place] = None
+        """Cancel all jobs, and wait for their processes to end."""
+        for job in [*self._jobs]:
+            job.cancel()
+        self._pool.shutdown()

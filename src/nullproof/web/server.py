@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import ipaddress
+import multiprocessing
 import os
 import signal
 import socket
 import sys
+import tempfile
 import threading
+import webbrowser
 from collections.abc import Callable
 from dataclasses import replace
 from types import FrameType
@@ -15,11 +17,12 @@ from typing import Any
 
 from nullproof.errors import NullproofError, missing_extra
 from nullproof.scratch import own_folder
-from nullproof.web.origins import keep_notices
-from nullproof.web.settings import LOOPBACK, Settings
+from nullproof.web.limits import LOOPBACK, Settings
 
 FOLDERS = "nullproof-serve-"
 _GRACE = 1
+# Sockets, by which workers are started, have names of at most 107 bytes.
+_LONGEST_FOLDER = 70
 _EVERYWHERE = ("0.0.0.0", "::", "")
 
 
@@ -44,12 +47,16 @@ def serve(
     settings = _with_names(settings, host)
     listener = _listener(host, port)
     address = _address(host, listener.getsockname()[1])
-    # Notices are part of the documents.
-    keep_notices()
     # uvicorn hands a signal on after it has shut down; by then this must not kill the process.
     before = signal.signal(signal.SIGTERM, _leave)
     try:
         with own_folder(FOLDERS) as folder:
+            if len(str(folder)) <= _LONGEST_FOLDER:
+                # What workers leave when they are killed goes with the folder. So do the sockets of
+                # multiprocessing, which would else delete a folder of its own after ours is gone.
+                os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+                own: Any = multiprocessing.current_process()
+                own._config["tempdir"] = str(folder)
             config = uvicorn.Config(
                 make_app(settings, folder),
                 log_level="critical",
@@ -60,7 +67,7 @@ def serve(
             )
             say(address)
             if browser:
-                _open_browser(address)
+                threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
             uvicorn.Server(config).run(sockets=[listener])
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -111,17 +118,7 @@ def _listener(host: str, port: int) -> socket.socket:
 
 def _address(host: str, port: int) -> str:
     shown = "127.0.0.1" if host in _EVERYWHERE else host
-    try:
-        is_six = ipaddress.ip_address(shown).version == 6
-    except ValueError:
-        is_six = False
-    return f"http://{f'[{shown}]' if is_six else shown}:{port}/"
-
-
-def _open_browser(address: str) -> None:
-    import webbrowser
-
-    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/"
 
 
 def _leave(number: int, _: FrameType | None) -> None:

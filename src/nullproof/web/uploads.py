@@ -1,6 +1,7 @@
-"""Uploaded tables: streamed to a temporary folder, checked, described.
+"""Uploaded tables: streamed to a file, checked against the limits, and described for whoever chooses.
 
-A name from the browser is only shown; files on disk are named by this server.
+A name from the browser is only shown; files on disk are named by this server. A file is read and
+described in a process of its own (`nullproof.web.jobs`), since a damaged one may end its reader.
 """
 
 from __future__ import annotations
@@ -11,178 +12,156 @@ import secrets
 import threading
 import zipfile
 import zlib
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any, Literal
+
+import anyio
+import anyio.to_thread
 
 from nullproof.data.files import header_fields
+from nullproof.data.missing import Missing, written_spellings
+from nullproof.data.notices import names_rows
+from nullproof.data.sources import Reading, Table, open_table
+from nullproof.data.types import text
 from nullproof.errors import NullproofError
-from nullproof.web.descriptions import Description, described, refuse_width, shown_name, too_many
-from nullproof.web.problems import RequestError
-from nullproof.web.settings import MEGABYTE, Settings
-from nullproof.web.trials import ends_its_reader
+from nullproof.web.jobs import Say
+from nullproof.web.limits import MEGABYTE, RequestError, Settings, shown_name
+from nullproof.words import cut
 
-_LONGEST_NAME = 200
-_ZSTD = b"\x28\xb5\x2f\xfd"
+if TYPE_CHECKING:
+    import polars as pl
+
 ZIP = b"PK\x03\x04"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_BINARY = (b"PAR1", b"ARRO", b"\xff\xff\xff\xff", ZIP)
+_LONGEST_NAME = 200
+_SHOWN_ROWS, _SHOWN_CHARACTERS = 8, 200
+_SAMPLE = 10_000
+# What people call the column to predict, and how many labels one is likely to have.
+_CALLED = ("label", "class", "target", "outcome", "y", "diagnosis", "survived", "churn")
+_MOST_LABELS, _MOST_CALLED = 20, 100
 
 
-@dataclass
 class Upload:
-    """One uploaded table on disk, with what a person needs to know to choose its label."""
+    """One uploaded table on disk; it stays while somebody reads it."""
 
-    name: str
-    path: Path
-    size: int
-    description: Description
-    settings: Settings
-    _users: int = 0
-    _gone: bool = False
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self, name: str, path: Path) -> None:
+        self.name, self.path = name, path
+        self.size = path.stat().st_size
+        self.description: dict[str, Any] = {}
+        self._readers, self._gone = 0, False
+        self._lock = threading.Lock()
 
     @property
     def busy(self) -> bool:
         """Whether an analysis is reading it."""
-        return self._users > 0
+        return self._readers > 0
 
-    @property
-    def column_names(self) -> list[str]:
-        return [column["name"] for column in self.description.columns]
+    def hold(self) -> None:
+        """Keep the file until `release`, whoever discards it meanwhile."""
+        with self._lock:
+            self._readers += 1
+
+    def release(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._readers -= 1
+            if self._gone and not self._readers:
+                self.path.unlink(missing_ok=True)
 
     def discard(self) -> None:
         """Delete the file, at the latest when nobody reads it any more."""
         with self._lock:
             self._gone = True
-            if not self._users:
+            if not self._readers:
                 self.path.unlink(missing_ok=True)
 
-    def __enter__(self) -> Upload:
-        with self._lock:
-            self._users += 1
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._gone and not self._users:
-                self.path.unlink(missing_ok=True)
-
-    def read_with(self, missing: Sequence[str]) -> Description:
-        """What is in the table if further texts mean missing."""
-        try:
-            with self:
-                return described(self.name, self.path, self.settings, missing)
-        except NullproofError as problem:
-            raise RequestError(400, str(self.explained(problem))) from problem
-
-    def explained(self, problem: NullproofError) -> NullproofError:
-        """The same problem told by the name that the person knows the file by."""
-        return NullproofError(str(problem).replace(str(self.path), shown_name(self.name)))
+def by_name(message: str, names: Mapping[Path, str]) -> str:
+    """Return a message with the names that the person knows in place of our own."""
+    for path, name in names.items():
+        message = message.replace(str(path), shown_name(name)).replace(path.name, shown_name(name))
+    return message
 
 
 def last_part(name: str) -> str:
-    """The name of a file without the folders that a client put before it, and without odd signs."""
+    """Return a file's name without the folders that a client put before it, and without odd signs."""
     last = re.split(r"[/\\]", name)[-1]
     shown = "".join(sign for sign in last if sign.isprintable()).strip()
     return shown[:_LONGEST_NAME] or "table"
 
 
+# Receiving -----------------------------------------------------------------------------------------
+
+
 class Receiver:
-    """Writes the chunks of one upload to a file and stops at the limits."""
+    """Writes the blocks of one upload to a file and stops at the limits."""
 
     def __init__(self, folder: Path, name: str, settings: Settings) -> None:
         ending = ".tsv" if name.lower().endswith((".tsv", ".tab")) else ".table"
         self.name = last_part(name)
         self.path = folder / (secrets.token_hex(8) + ending)
-        self.size = 0
         self._settings = settings
-        self._lines, self._quoted = 0, False
+        self._size = self._lines = 0
+        self._quoted = False
 
-    @property
-    def limit(self) -> int:
-        """The most bytes of one file."""
-        return self._settings.max_upload
+    async def receive(self, blocks: AsyncIterator[bytes]) -> None:
+        """Stream an upload to its file, in blocks of a megabyte written by another thread."""
+        iterator, buffer = aiter(blocks), bytearray()
+        with self.path.open("wb") as stream:
+            while True:
+                block = await self._next(iterator)
+                buffer += block or b""
+                if len(buffer) >= MEGABYTE or (block is None and buffer):
+                    try:
+                        await anyio.to_thread.run_sync(self.write, stream, bytes(buffer))
+                    except RequestError:
+                        await self._drain(iterator)
+                        raise
+                    buffer.clear()
+                if block is None:
+                    return
 
-    def take(self, stream: Any, block: bytes) -> None:
+    def write(self, stream: IO[bytes], block: bytes) -> None:
         """Write one block."""
-        self.size += len(block)
-        if self.size > self._settings.max_upload:
-            raise self.too_large()
+        self._size += len(block)
+        if self._size > self._settings.max_upload:
+            raise self._too_large()
         self._lines += block.count(b"\n")
         self._quoted = self._quoted or b'"' in block
         stream.write(block)
 
-    def too_large(self) -> RequestError:
-        """Say what the limit is."""
-        limit = self._settings.max_upload / MEGABYTE
-        return RequestError(
-            413,
-            f"{shown_name(self.name)} is larger than {limit:,.0f} MB; send fewer rows or columns, or "
-            "start the server with a larger --max-upload",
-        )
-
     def finish(self) -> Upload:
-        """Check and describe the table that arrived; run this in a thread."""
-        import polars as pl
-
-        try:
-            self._unpack()
-            self._refuse_many_lines()
-            self._refuse_many_columns()
-            if ends_its_reader(self.path):
-                raise self._damaged()
-            found = described(self.name, self.path, self._settings)
-            size = self.path.stat().st_size
-            return Upload(self.name, self.path, size, found, self._settings)
-        except NullproofError as problem:
-            if isinstance(problem, RequestError):
-                raise
-            told = str(problem).replace(str(self.path), shown_name(self.name))
-            raise RequestError(400, told) from problem
-        except pl.exceptions.PanicException as problem:
-            raise self._damaged() from problem
-        except KeyboardInterrupt:
-            # polars turns Ctrl-C into an exception of whichever thread is calling it.
-            raise RequestError(503, "the server is ending; start it again") from None
-
-    def _damaged(self) -> RequestError:
-        return RequestError(
-            400, f"{shown_name(self.name)} is damaged and cannot be read; make it again"
-        )
-
-    def _refuse_many_lines(self) -> None:
-        """Refuse a plain text with far too many rows before it is read into memory."""
-        with self.path.open("rb") as stream:
-            is_text = stream.read(4) not in (b"PAR1", b"ARRO", b"\xff\xff\xff\xff", ZIP)
-        if is_text and not self._quoted and self._lines > 2 * self._settings.max_rows:
-            raise too_many(self.name, self._lines - 1, self._settings)
-
-    def _refuse_many_columns(self) -> None:
-        """Refuse a plain text by the fields of its first line, before anything else is read."""
-        with self.path.open("rb") as stream:
-            is_text = stream.read(4) not in (b"PAR1", b"ARRO", b"\xff\xff\xff\xff", ZIP)
-        if is_text:
-            refuse_width(self.name, header_fields(self.path), self._settings)
-
-    def _unpack(self) -> None:
-        """Unpack gzip within the limit, so that a small file cannot become a huge one unseen."""
-        with self.path.open("rb") as stream:
-            start = stream.read(4)
+        """Unpack the file and check what can be checked before it is read."""
+        start = self._start()
         if start == _ZSTD:
             raise RequestError(
                 415, f"{shown_name(self.name)} is packed with zstd; unpack it, or use gzip"
             )
-        if start == ZIP:
-            self._refuse_large_workbook()
-        if not start.startswith(b"\x1f\x8b"):
-            return
+        if start == ZIP and unpacks_beyond(self.path, self._settings.max_upload):
+            raise self._too_large()
+        if start.startswith(b"\x1f\x8b"):
+            self._unpack()
+        most = self._settings.max_rows
+        is_text = self._start() not in _BINARY
+        if is_text and not self._quoted and self._lines > 2 * most:
+            raise _too_much(self.name, "rows", self._lines - 1, most)
+        return Upload(self.name, self.path)
+
+    def _start(self) -> bytes:
+        with self.path.open("rb") as stream:
+            return stream.read(4)
+
+    def _unpack(self) -> None:
+        """Unpack gzip within the limit, so that a small file cannot become a huge one unseen."""
         packed, self.path = self.path, self.path.with_name(f"u{self.path.name}")
-        self.size = self._lines = 0
+        self._size = self._lines = 0
         try:
             with gzip.open(packed) as source, self.path.open("wb") as target:
                 while block := source.read(MEGABYTE):
-                    self.take(target, block)
+                    self.write(target, block)
         except (OSError, EOFError, zlib.error) as problem:
             raise RequestError(
                 400, f"{shown_name(self.name)} is a damaged gzip file; pack it again"
@@ -190,57 +169,185 @@ class Receiver:
         finally:
             packed.unlink(missing_ok=True)
 
-    def _refuse_large_workbook(self) -> None:
-        """Refuse an Excel file that is too large unpacked; one that lies about it is damaged."""
-        if workbook_size(self.path) > self._settings.max_upload:
-            raise self.too_large()
+    def _too_large(self) -> RequestError:
+        limit = self._settings.max_upload / MEGABYTE
+        return RequestError(
+            413,
+            f"{shown_name(self.name)} is larger than {limit:,.0f} MB; send fewer rows or columns, or "
+            "start the server with a larger --max-upload",
+        )
+
+    async def _next(self, iterator: AsyncIterator[bytes]) -> bytes | None:
+        idle = self._settings.idle
+        try:
+            with anyio.fail_after(idle):
+                return await anext(iterator, None)
+        except TimeoutError:
+            raise RequestError(
+                408, f"nothing arrived for {idle:.0f} seconds; send the file again"
+            ) from None
+
+    async def _drain(self, iterator: AsyncIterator[bytes]) -> None:
+        """Read the rest of a file that is too large: clients read no answer before they have sent it."""
+        left = 4 * self._settings.max_upload
+        while left > 0 and (block := await self._next(iterator)) is not None:
+            left -= len(block)
 
 
-def workbook_size(source: Path | IO[bytes]) -> int:
-    """How many bytes an Excel file has unpacked; 0 if it is damaged, which reading it will tell."""
+def unpacks_beyond(source: Path | IO[bytes], most: int) -> bool:
+    """Return whether an Excel file is larger than so many bytes unpacked, or than it says.
+
+    A part that holds more than its entry declares is a trap: readers believe the one or the other.
+    A damaged file is none of both; reading it will say what is wrong.
+    """
     try:
-        with zipfile.ZipFile(source) as archive:
-            return sum(part.file_size for part in archive.infolist())
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        return 0
+        with ExitStack() as opened:
+            stream = opened.enter_context(source.open("rb")) if isinstance(source, Path) else source
+            parts = zipfile.ZipFile(stream).infolist()
+            declared = sum(part.file_size for part in parts)
+            return declared > most or any(_holds_more(stream, part) for part in parts)
+    except (zipfile.BadZipFile, zlib.error, OSError, ValueError, NotImplementedError):
+        return False
 
 
-async def receive(blocks: AsyncIterator[bytes], receiver: Receiver, idle: float) -> None:
-    """Stream an upload to its file, in blocks of a megabyte written by another thread."""
-    import anyio
-    import anyio.to_thread
-
-    iterator = aiter(blocks)
-    buffer = bytearray()
-    with receiver.path.open("wb") as stream:
-        while True:
-            block = await _next(iterator, idle)
-            buffer += block or b""
-            if len(buffer) >= MEGABYTE or (block is None and buffer):
-                try:
-                    await anyio.to_thread.run_sync(receiver.take, stream, bytes(buffer))
-                except RequestError:
-                    await _drain(iterator, idle, receiver.limit)
-                    raise
-                buffer.clear()
-            if block is None:
-                return
+def _holds_more(stream: IO[bytes], part: zipfile.ZipInfo) -> bool:
+    """Return whether a part of an archive holds more bytes than its entry declares."""
+    if part.compress_type != zipfile.ZIP_DEFLATED:
+        return part.compress_size > part.file_size
+    stream.seek(part.header_offset)
+    head = stream.read(30)
+    # The name and an extra field stand before the bytes.
+    stream.seek(sum(int.from_bytes(head[at : at + 2], "little") for at in (26, 28)), 1)
+    inflater, n_packed, n_bytes = zlib.decompressobj(-zlib.MAX_WBITS), part.compress_size, 0
+    while n_packed > 0 and (block := stream.read(min(n_packed, 1 << 16))):
+        n_packed -= len(block)
+        while block:
+            n_bytes += len(inflater.decompress(block, MEGABYTE))
+            block = inflater.unconsumed_tail
+            if n_bytes > part.file_size:
+                return True
+    return False
 
 
-async def _next(iterator: AsyncIterator[bytes], idle: float) -> bytes | None:
-    import anyio
+# Describing, in a process of its own -----------------------------------------------------------------
 
+
+def describe(
+    say: Say, path: Path, name: str, settings: Settings, missing: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Read a table, reject one that is too large, and say what a person needs to choose its label.
+
+    ``missing`` are further spellings of missing, as the command line takes them.
+    """
+    say(0.0, "reading the table")
     try:
-        with anyio.fail_after(idle):
-            return await anext(iterator, None)
-    except TimeoutError:
+        _check_before_reading(path, name, settings)
+        table = open_table(path, Reading(Missing.of(written_spellings(missing))))
+    except NullproofError as problem:
+        status = problem.status if isinstance(problem, RequestError) else 400
+        raise RequestError(status, by_name(str(problem), {path: name})) from problem
+    assert table.frame is not None
+    frame: pl.DataFrame = table.frame.to_native()
+    _check_shape(name, frame.height, frame.width, settings)
+    if frame.width < 2:
         raise RequestError(
-            408, f"nothing arrived for {idle:.0f} seconds; send the file again"
-        ) from None
+            400,
+            f"{shown_name(name)} has one column; a table needs a label and at least one feature, "
+            "separated by comma, tab or semicolon",
+        )
+    read = [_describe_column(table, series) for series in frame]
+    columns = [column for column, _ in read]
+    return {
+        "name": name,
+        "n_bytes": path.stat().st_size,
+        "n_rows": frame.height,
+        "columns": columns,
+        "preview": [list(row) for row in zip(*(preview for _, preview in read), strict=True)],
+        "label": proposed_label(columns),
+    }
 
 
-async def _drain(iterator: AsyncIterator[bytes], idle: float, limit: int) -> None:
-    """Read the rest of a file that is too large: clients read no answer before they have sent it."""
-    left = 4 * limit
-    while left > 0 and (block := await _next(iterator, idle)) is not None:
-        left -= len(block)
+def proposed_label(columns: Sequence[dict[str, Any]]) -> str | None:
+    """Return what is probably to be predicted, by its name or else the last column of few values."""
+
+    def with_values(most: int) -> list[str]:
+        return [c["name"] for c in columns if 2 <= c["n_distinct"] <= most and not c["is_key"]]
+
+    called = [name for name in with_values(_MOST_CALLED) if name.strip().lower() in _CALLED]
+    likely = called or with_values(_MOST_LABELS)
+    return likely[-1] if likely else None
+
+
+def _check_before_reading(path: Path, name: str, settings: Settings) -> None:
+    """Reject by what the first bytes say: the fields of a header, the rows of a Parquet file."""
+    import polars as pl
+
+    with path.open("rb") as stream:
+        start = stream.read(4)
+    if start not in _BINARY:
+        _check_shape(name, 0, header_fields(path), settings)
+    elif start == b"PAR1":
+        try:
+            scanned = pl.scan_parquet(path)
+            n_rows = int(scanned.select(pl.len()).collect().item())
+            n_columns = len(scanned.collect_schema())
+        except Exception:
+            # Reading it will say what is wrong.
+            return
+        _check_shape(name, n_rows, n_columns, settings)
+        # A column of one value packs to nothing.
+        n_cells, room = n_rows * n_columns, settings.max_upload
+        if n_cells > room:
+            raise _too_much(name, "cells", n_cells, room)
+
+
+def _check_shape(name: str, n_rows: int, n_columns: int, settings: Settings) -> None:
+    if n_rows > settings.max_rows:
+        raise _too_much(name, "rows", n_rows, settings.max_rows)
+    if n_columns > settings.max_columns:
+        raise _too_much(name, "columns", n_columns, settings.max_columns)
+
+
+def _too_much(
+    name: str, what: Literal["rows", "columns", "cells"], n: int, most: int
+) -> RequestError:
+    todo = {
+        "rows": "send a part of it, or start the server with a larger --max-rows",
+        "columns": "leave some out",
+        "cells": "send fewer rows or columns, or start the server with a larger --max-upload",
+    }
+    return RequestError(
+        413, f"{shown_name(name)} has {n:,} {what} and this server takes {most:,}; {todo[what]}"
+    )
+
+
+def _describe_column(table: Table, series: pl.Series) -> tuple[dict[str, Any], list[str | None]]:
+    """Describe one column as it would be counted, with its first cells (None where missing)."""
+    kind, n_missing, is_key = "text", series.null_count(), False
+    n_unlabelled = n_missing
+    known = series.is_not_null().head(_SHOWN_ROWS).to_list()
+    try:
+        read = table.column(series.name)
+        cells = read.known
+        kind = {"category": "text", "code": "number"}.get(read.kind, read.kind)
+        n_missing = int((~cells).sum())
+        known, is_key = cells[:_SHOWN_ROWS].tolist(), names_rows(read)
+        # A doubtful spelling of missing is a label.
+        n_unlabelled = int((~table.labels(series.name).known).sum()) if n_missing else 0
+    except NullproofError:
+        # It cannot be counted, which matters only if it is not left out.
+        pass
+    sample = series.drop_nulls().head(_SAMPLE)
+    described = {
+        "name": series.name,
+        "type": kind,
+        "n_missing": n_missing,
+        "n_unlabelled": n_unlabelled,
+        "n_distinct": len(sample) if series.dtype.is_nested() else sample.n_unique(),
+        "is_key": is_key,
+    }
+    first = zip(series.head(_SHOWN_ROWS).to_list(), known, strict=True)
+    return described, [
+        cut(text(cell), _SHOWN_CHARACTERS) if is_known and cell is not None else None
+        for cell, is_known in first
+    ]

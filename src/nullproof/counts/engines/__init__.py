@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +19,9 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.count import (
-    Counts,
-    DenseCounts,
-    IndexFields,
-    Learned,
-    check_size,
-    feature_names,
-    from_cells,
-    outside_domain,
-)
+from nullproof.counts.count import Counts, IndexFields, Learned, feature_names, outside_domain
 from nullproof.counts.engines.columns import (
+    Groups,
     Key,
     Labels,
     LazyColumn,
@@ -35,12 +29,29 @@ from nullproof.counts.engines.columns import (
     by_bin,
     by_value,
     collected,
+    doubles,
     grouped,
+    like_key,
+    summed,
 )
-from nullproof.counts.engines.edges import Extent, count_bins, extents_of
-from nullproof.counts.engines.files import duckdb_files, is_many
+from nullproof.counts.engines.files import duckdb_table, is_many
 from nullproof.counts.weights import FEWEST_ROWS
-from nullproof.data.binning import Rows
+from nullproof.data.binning import (
+    GRID,
+    Cells,
+    Rows,
+    Stretches,
+    apart_edges,
+    bin_codes,
+    both_shown,
+    dense,
+    in_line,
+    mdl_edges,
+    quantile_edges,
+    quantile_places,
+    shown_numbers,
+    uniform_edges,
+)
 from nullproof.data.labels import (
     DROP,
     known_label_codes,
@@ -50,13 +61,14 @@ from nullproof.data.labels import (
 )
 from nullproof.data.missing import Missing
 from nullproof.data.notices import could_be_ids, notify
-from nullproof.data.options import TableOptions, stay_text
-from nullproof.data.schema import Feature, Schema, encode
+from nullproof.data.options import TableOptions
+from nullproof.data.schema import NAMES_ROWS, Feature, Schema, binned_feature, encode
 from nullproof.data.sources import Table, check_limits
-from nullproof.data.types import Column
 from nullproof.errors import NullproofError, explained, notice
 from nullproof.words import many
 
+Extent = tuple[float, float]
+_MOST_GROUPS = 2**21
 # Whole numbers in so short a range are counted one by one: faster than to compare them with edges.
 _FEW_VALUES = 1000
 # Tables with so few rows are not worth a query for cells: their numbers come here.
@@ -72,20 +84,14 @@ def open_lazily(
     memory_limit: str | None = None,
 ) -> Iterator[LazyTable | None]:
     """Open a table that is to be counted where it is; None if it is an ordinary one."""
-    if isinstance(table, str | Path):
-        if memory_limit is None and not is_many(table):
-            yield None
-            return
-        kept = stay_text(label, like)
-        formats = None if like is None else dict(like.formats)
-        with duckdb_files(
-            table, missing=missing, as_text=kept, like=formats, memory_limit=memory_limit
-        ) as files:
-            frame = nw.from_native(files.relation)
-            yield LazyTable(frame, label, missing, *files[1:], frozenset(kept))
-        return
-    frame = _as_lazy(table)
-    yield None if frame is None else LazyTable(frame, label, missing)
+    if not isinstance(table, str | Path):
+        frame = _as_lazy(table)
+        yield None if frame is None else LazyTable(frame, label, missing)
+    elif memory_limit is None and not is_many(table):
+        yield None
+    else:
+        with duckdb_table(table, label, missing, like, memory_limit) as files:
+            yield files
 
 
 def _as_lazy(table: Any) -> nw.LazyFrame[Any] | None:
@@ -109,41 +115,78 @@ def count_lazy(
     with explained(table.frame.implementation.name):
         table.refuse_unknown(table.label)
         check_limits(n_columns=len(table.names))
-        if options.unlabelled == "drop":
-            table = _labelled(table)
-        if like is not None:
-            return _count_like(like, table)
-        return _count(table, feature_names(table.names, table.label, options), options)
+        if like is None:
+            names = feature_names(table.names, table.label, options)
+            table, labels = _labels(table, options)
+            return _count(table, labels, names, options)
+        table, labels = _labels(table, options, like)
+        return _count_like(like, table, labels)
 
 
-def _count(table: LazyTable, names: Sequence[str], options: TableOptions) -> IndexFields:
+def _labels(
+    table: LazyTable, options: TableOptions, like: Schema | None = None
+) -> tuple[LazyTable, Labels]:
+    """Return the labels and the rows of each; rows without one are dropped, or rejected."""
+    column = table.column(table.label)
+    # Dask counts the cells of another column than those that it groups by.
+    cells = table.frame.select(column.label.alias("label"), nw.lit(0).cast(nw.Int64).alias("value"))
+    groups = cells.group_by("label", "value").agg(nw.len().alias("count"))
+    found = collected(groups.with_columns(nw.col("count").cast(nw.Int64)))
+    if not len(found):
+        raise NullproofError("the table has no rows; give at least one")
+    read, n_rows = column.read(found["label"], column.rule.of_labels), found["count"].to_numpy()
+    known = read.known
+    n_missing = int(n_rows[~known].sum())
+    if options.unlabelled == "drop":
+        report_unlabelled(table.label, n_missing, int(n_rows[known].sum()))
+    elif n_missing:
+        raise NullproofError(
+            f"the label column {table.label!r} has {many(n_missing, 'missing label')}; "
+            f"{mend_labels(n_missing, DROP)}"
+        )
+    if n_missing:
+        kept = column.known
+        spelled = found["label"].filter((~known).tolist()).drop_nulls()
+        if not column.is_binned_there and len(spelled):
+            kept = kept & ~column.label.is_in(spelled.to_list())
+        table = replace(table, frame=table.frame.filter(kept))
+        read, n_rows = read.rows(np.flatnonzero(known)), n_rows[known]
+    schema = like or Schema((), label_codes(read)[1], table.label)
+    counts = np.zeros(len(schema.labels), dtype=np.int64)
+    np.add.at(counts, known_label_codes(schema, read), n_rows)
+    return table, Labels(column, schema, counts)
+
+
+def _count(
+    table: LazyTable, labels: Labels, names: Sequence[str], options: TableOptions
+) -> IndexFields:
     """Learn the domains of a table and count it."""
     columns = [table.column(name, options.declared(name)) for name in names]
-    labels = _labels(table)
-    n_rows = int(labels.counts.sum())
+    n_rows = labels.n_rows
     check_limits(n_cells=n_rows * len(names))
     learned = Learned(options)
     findings = learned.findings
     ids, binned = _columns_to_bin(table.frame, columns, options, n_rows)
-    findings.left_out += ids
     counted = {
         feature.name: (feature, known)
-        for feature, known in count_bins(table.frame, labels, binned, options)
+        for feature, known in _count_bins(table.frame, labels, binned, options)
     }
-    rest = [column for column in columns if column.name not in {*ids, *counted}]
+    done = {*ids, *counted}
+    for name in ids:
+        learned.leave_out(name, "number", NAMES_ROWS, 0)
+    rest = [column for column in columns if column.name not in done]
     all_groups = grouped(table.frame, labels, [*map(by_value, rest)])
     for column, groups in zip(rest, all_groups, strict=True):
+        marked = int(groups.counts.sum()) < n_rows
         rows = Rows(groups.labels, groups.counts)
-        read = column.read(groups.values, has_missing=int(groups.counts.sum()) < n_rows)
-        fitted = learned.fit(read, rows, n_rows, findings)
+        fitted = learned.fit(column.read(groups.values, marked=marked), rows, n_rows, findings)
         if fitted is not None:
-            known = _tally(fitted[0], fitted[1].codes, rows, labels)
-            counted[column.name] = fitted[0], known
+            feature, encoded = fitted
+            counted[column.name] = feature, summed(feature, encoded.codes, groups, labels)
     for name, spellings in table.taken.items():
         for spelling in spellings if name in counted else ():
             findings.taken.setdefault(spelling, []).append(name)
     findings.sort_taken(names)
-    learned.kinds |= {name: table.column(name).kind for name in (*ids, table.label)}
     pairs = [counted[name] for name in names if name in counted]
     features = [feature for feature, _ in pairs]
     schema = learned.schema(labels.schema, features, table.names, table.missing, table.formats)
@@ -155,6 +198,40 @@ def _count(table: LazyTable, names: Sequence[str], options: TableOptions) -> Ind
         )
     notify(index, findings)
     return index
+
+
+def _count_like(schema: Schema, table: LazyTable, labels: Labels) -> IndexFields:
+    """Count a table by a schema learned before."""
+    keys = [like_key(feature, table.like(feature)) for feature in schema.features]
+    all_groups = grouped(table.frame, labels, keys)
+    known = []
+    for feature, key, groups in zip(schema.features, keys, all_groups, strict=True):
+        if key.in_cells:
+            places = np.full(len(feature.edges), feature.n_values)
+            places[list(feature.bins)] = range(len(feature.bins))
+            codes = places[groups.values.to_numpy()]
+        else:
+            marked = int(groups.counts.sum()) < labels.n_rows
+            codes = encode(feature, key.column.read(groups.values, marked=marked)).codes
+        if (codes == feature.n_values).any():
+            raise outside_domain(feature)
+        known.append(summed(feature, codes, groups, labels))
+    return _assembled(schema, labels.counts, known)
+
+
+def _assembled(schema: Schema, label_counts: Counts, known: Sequence[Counts]) -> IndexFields:
+    """Put all counts together; cells that are in no group are missing, or hold the value for that."""
+    n_null = np.array([label_counts - counts.sum(axis=0) for counts in known], dtype=np.int64)
+    for j, feature in enumerate(schema.features):
+        if feature.missing_is_value:
+            known[j][feature.missing_code] += n_null[j]
+            n_null[j] = 0
+    return IndexFields(schema, label_counts, tuple(known), n_null, ({},) * len(known))
+
+
+# Bins of very many numbers. For the cuts (theory 11) a query deals the numbers of some columns into the
+# cells of `nullproof.data.binning`; further ones deal again what crowds there. Bins are made up of cells,
+# so they need no further query.
 
 
 def _columns_to_bin(
@@ -169,18 +246,30 @@ def _columns_to_bin(
         and (options.binning_of(column.name) != "mdl" or n_rows > _FEW_ROWS)
     ]
     ids, binned = [], []
-    for column, (low, high) in zip(numbers, extents_of(frame, numbers), strict=True):
+    for column, (low, high) in zip(numbers, _extents(frame, numbers), strict=True):
         if not low < high:
             # At most three numbers, two of them infinite.
             continue
-        may_be_ids = options.may_leave_out(column.name) and could_be_ids(
-            column.name, low, high, n_rows
-        )
+        name = column.name
+        may_be_ids = options.may_leave_out(name) and could_be_ids(name, low, high, n_rows)
         if may_be_ids and _n_different(frame, column) == n_rows:
-            ids.append(column.name)
+            ids.append(name)
         elif not column.dtype.is_integer() or high - low > _FEW_VALUES:
             binned.append((column, (low, high)))
     return ids, binned
+
+
+def _extents(frame: nw.LazyFrame[Any], columns: Sequence[LazyColumn]) -> list[Extent]:
+    """Return the least and the greatest finite number of each column, all in one query."""
+    wanted = []
+    for j, column in enumerate(columns):
+        # An engine passes over nulls itself, and may know the extremes of a bare column.
+        number = nw.col(column.name)
+        if column.dtype.is_float() or column.rule.numbers:
+            number = nw.when(column.finite).then(column.number)
+        wanted += [number.min().alias(f"low{j}"), number.max().alias(f"high{j}")]
+    ends = [float(doubles(end)[0]) for end in collected(frame.select(*wanted))] if wanted else []
+    return [*zip(ends[::2], ends[1::2], strict=True)]
 
 
 def _n_different(frame: nw.LazyFrame[Any], column: LazyColumn) -> int:
@@ -191,98 +280,138 @@ def _n_different(frame: nw.LazyFrame[Any], column: LazyColumn) -> int:
     return int(collected(groups.select(nw.len().alias("n"))).item())
 
 
-def _count_like(schema: Schema, table: LazyTable) -> IndexFields:
-    """Count a table by a schema learned before."""
-    columns = [table.like(feature) for feature in schema.features]
-    keys = [like_key(*pair) for pair in zip(schema.features, columns, strict=True)]
-    labels = _labels(table, schema)
-    known = []
-    for feature, key, groups in zip(
-        schema.features, keys, grouped(table.frame, labels, keys), strict=True
-    ):
-        if key.in_cells:
-            places = np.full(len(feature.edges), feature.n_values)
-            places[list(feature.bins)] = range(len(feature.bins))
-            codes = places[groups.values.to_numpy()]
-        else:
-            has_missing = int(groups.counts.sum()) < int(labels.counts.sum())
-            codes = encode(feature, key.column.read(groups.values, has_missing=has_missing)).codes
-        if (codes == feature.n_values).any():
-            raise outside_domain(feature)
-        known.append(_tally(feature, codes, Rows(groups.labels, groups.counts), labels))
-    return _assembled(schema, labels.counts, known)
+def _count_bins(
+    frame: nw.LazyFrame[Any],
+    labels: Labels,
+    columns: Sequence[tuple[LazyColumn, Extent]],
+    options: TableOptions,
+) -> Iterator[tuple[Feature, Counts]]:
+    """Learn the bins of columns of numbers, of which the extents are known and differ, and count them."""
+    apart = [pair for pair in columns if options.binning_of(pair[0].name) == "mdl"]
+    size = max(1, _MOST_GROUPS // (GRID * len(labels.counts)))
+    for first in range(0, len(apart), size):
+        dealings = [_Dealing(*pair) for pair in apart[first : first + size]]
+        waiting = dealings
+        while waiting:
+            found = grouped(frame, labels, [dealing.key() for dealing in waiting])
+            for dealing, groups in zip(waiting, found, strict=True):
+                dealing.take(groups)
+            waiting = [dealing for dealing in waiting if dealing.is_crowded]
+        for dealing in dealings:
+            yield _binned(dealing.column, *dealing.finished(), labels, options)
+    binned = []
+    for column, extent in columns:
+        binning = options.binning_of(column.name)
+        if binning == "uniform":
+            binned.append((column, uniform_edges(*extent, options.bins)))
+        elif binning == "quantile":
+            binned.append((column, _quantile_edges(frame, column, options.bins)))
+    found = grouped(frame, labels, [by_bin(*pair) for pair in binned])
+    for (column, edges), groups in zip(binned, found, strict=True):
+        yield _binned(column, edges, groups, labels, options)
 
 
-def like_key(feature: Feature, column: LazyColumn) -> Key:
-    """Group by the bins of a feature learned before, or by the values."""
-    if feature.edges and feature.kind == column.kind and column.is_binned_there:
-        return by_bin(column, feature.edges)
-    return by_value(column)
+def _binned(
+    column: LazyColumn,
+    edges: tuple[float, ...],
+    groups: Groups,
+    labels: Labels,
+    options: TableOptions,
+) -> tuple[Feature, Counts]:
+    """Return the feature of a column and its counts; no group lies in several bins."""
+    shown = both_shown(*(shown_numbers(ends, edges, "number") for ends in groups.ends))
+    as_value = column.name in options.missing_is_value
+    feature = binned_feature(column.name, "number", edges, shown, as_value)
+    codes = np.searchsorted(np.array(feature.bins), bin_codes(groups.ends[0], edges))
+    return feature, summed(feature, codes, groups, labels)
 
 
-def _tally(feature: Feature, codes: NDArray[Any], rows: Rows, labels: Labels) -> DenseCounts:
-    """Add up the groups of each code and label."""
-    n_labels = len(labels.counts)
-    check_size(feature, n_labels)
-    assert rows.labels is not None
-    assert rows.weights is not None
-    return from_cells(codes, rows.labels, rows.weights, (feature.n_values, n_labels))
+def _quantile_edges(frame: nw.LazyFrame[Any], column: LazyColumn, bins: int) -> tuple[float, ...]:
+    """Return edges between equally many rows, from those few values that stand at their places."""
+    cells = frame.filter(column.finite).select(column.number.alias("value"))
+    by_number = cells.group_by("value").agg(nw.len().alias("count"))
+    by_number = by_number.with_columns(nw.col("count").cast(nw.Int64))
+    sizes = (nw.col("count").sum().alias("rows"), nw.col("value").count().alias("numbers"))
+    n_rows, n_numbers = map(int, collected(by_number.select(*sizes)).row(0))
+    if n_numbers <= bins:
+        return apart_edges(doubles(collected(by_number.sort("value"))["value"]))
+    end = nw.col("count").cum_sum().over(order_by="value").cast(nw.Int64).alias("end")
+    before, after, _ = quantile_places(n_rows, bins)
+    wanted = sorted({*before.tolist(), *after.tolist()})
+    hits = [(nw.col("end") > k) & (nw.col("end") - nw.col("count") <= k) for k in wanted]
+    ranked = by_number.with_columns(end).filter(nw.any_horizontal(*hits, ignore_nulls=False))
+    values = collected(ranked.sort("end"))
+    return quantile_edges(doubles(values["value"]), values["end"].to_numpy(), n_rows, bins)
 
 
-def _assembled(schema: Schema, label_counts: Counts, known: Sequence[DenseCounts]) -> IndexFields:
-    """Put all counts together; cells that are in no group are missing, or hold the value for that."""
-    known = list(known)
-    n_null = np.array([label_counts - own.dense.sum(axis=0) for own in known], dtype=np.int64)
-    for j, feature in enumerate(schema.features):
-        if feature.missing_is_value:
-            every_label = np.arange(len(label_counts))
-            code = np.full(len(label_counts), feature.missing_code)
-            known[j] = known[j].changed(code, every_label, n_null[j])
-            n_null[j] = 0
-    return IndexFields(schema, label_counts, tuple(known), n_null, ({},) * len(known))
+class _Dealing:
+    """A column of numbers while it is dealt into cells.
 
+    The ``stretches`` are still to be dealt: at first the whole extent, later what is crowded.
+    """
 
-# Labels.
+    def __init__(self, column: LazyColumn, extent: Extent) -> None:
+        self.column, self._extent = column, extent
+        self.stretches = Stretches(*(np.array([end]) for end in extent))
+        self.is_crowded = True
+        self._n_rows = 0
+        self._cells: list[Cells] = []
+        # Cell, label and rows of every group whose cell is not dealt again.
+        self._groups: list[tuple[NDArray[Any], NDArray[Any], Counts]] = []
 
+    def key(self) -> Key:
+        """Group by cells of the stretches; at first infinite numbers have a cell at each end."""
+        column, stretches = self.column, self.stretches
+        inside = [self._within(s) for s in range(len(stretches))]
+        cell = self._cell(len(stretches) - 1)
+        for s in reversed(range(len(stretches) - 1)):
+            cell = nw.when(inside[s]).then(self._cell(s)).otherwise(cell)
+        if self._cells:
+            return Key(column, cell, column.finite & reduce(or_, inside), in_cells=True)
+        if column.dtype.is_float():
+            beyond = nw.when(column.number > self._extent[1]).then(nw.lit(GRID))
+            cell = nw.when(column.finite).then(cell).otherwise(beyond.otherwise(nw.lit(-1)))
+        return Key(column, cell, column.known, in_cells=True)
 
-def _label_groups(table: LazyTable) -> tuple[nw.Series[Any], Column, Counts]:
-    """Return every label, missing ones too, as the engine has it and as it is read, and its rows."""
-    # Dask counts the cells of another column than those that it groups by.
-    column = table.column(table.label)
-    cells = table.frame.select(column.label.alias("label"), nw.lit(0).cast(nw.Int64).alias("value"))
-    groups = cells.group_by("label", "value").agg(nw.len().alias("count"))
-    found = collected(groups.with_columns(nw.col("count").cast(nw.Int64)))
-    if not len(found):
-        raise NullproofError("the table has no rows; give at least one")
-    read = column.read(found["label"], column.rule.of_labels)
-    return found["label"], read, found["count"].to_numpy()
+    def _within(self, s: int) -> nw.Expr:
+        low, high = float(self.stretches.lows[s]), float(self.stretches.highs[s])
+        return (self.column.number >= low) & (self.column.number <= high)
 
+    def _cell(self, s: int) -> nw.Expr:
+        """Return the cell of a number in a stretch, as `nullproof.data.binning.Stretches.keys` has it."""
+        low, halved = float(self.stretches.lows[s]), self.stretches.halved
+        number = nw.when(self._within(s)).then(self.column.number).otherwise(nw.lit(low))
+        offset = number * 0.5 - low * 0.5 if halved else number - low
+        for factor in self.stretches.factors:
+            if factor[s] != 1.0:
+                offset = offset * float(factor[s])
+        return offset.floor().cast(nw.Int64) + s * (GRID + 1)
 
-def _labels(table: LazyTable, like: Schema | None = None) -> Labels:
-    """Return the labels and the rows of each; reject missing ones."""
-    _, read, n_rows = _label_groups(table)
-    n_missing = int(n_rows[~read.known].sum())
-    if n_missing:
-        raise NullproofError(
-            f"the label column {table.label!r} has {many(n_missing, 'missing label')}; "
-            f"{mend_labels(n_missing, DROP)}"
-        )
-    schema = like or Schema((), label_codes(read)[1], table.label)
-    counts = np.zeros(len(schema.labels), dtype=np.int64)
-    np.add.at(counts, known_label_codes(schema, read), n_rows)
-    return Labels(table.column(table.label), schema, counts)
+    def take(self, groups: Groups) -> None:
+        """Keep the groups in cells that are not crowded, and remember the stretches that are."""
+        (lows, highs), labels, counts = groups.ends, groups.labels, groups.counts
+        numbers = groups.values.to_numpy().astype(np.int64) + 1
+        if not self._cells:
+            self._n_rows = int(counts[np.isfinite(lows)].sum())
+        keys, which = dense(numbers)
+        cells = Cells.gathered((lows, highs), which, counts, len(keys))
+        crowded = cells.crowded(self._n_rows)
+        kept = ~crowded[which]
+        n_before = sum(len(before.lows) for before in self._cells)
+        self._groups.append((which[kept] + n_before, labels[kept], counts[kept]))
+        self._cells.append(cells)
+        self.is_crowded = bool(crowded.any())
+        if self.is_crowded:
+            self.stretches, _ = cells.runs(keys, crowded)
 
-
-def _labelled(table: LazyTable) -> LazyTable:
-    """Return the rows that have a label, with a notice of how many have none."""
-    found, read, n_rows = _label_groups(table)
-    n_left = int(n_rows[read.known].sum())
-    report_unlabelled(table.label, int(n_rows.sum()) - n_left, n_left)
-    if read.known.all():
-        return table
-    column = table.column(table.label)
-    kept = column.known
-    spelled = found.filter((~read.known).tolist()).drop_nulls()
-    if not column.is_binned_there and len(spelled):
-        kept = kept & ~column.label.is_in(spelled.to_list())
-    return replace(table, frame=table.frame.filter(kept))
+    def finished(self) -> tuple[tuple[float, ...], Groups]:
+        """Return the edges, and the groups with the extremes of their cells."""
+        numbers, labels, counts = map(np.concatenate, zip(*self._groups, strict=True))
+        cells, which = in_line(self._cells, numbers)
+        finite = np.isfinite(cells.lows)
+        first = int(finite.argmax())
+        some = finite[which]
+        inner = Cells(cells.lows[finite], cells.highs[finite], cells.totals[finite])
+        edges = mdl_edges(inner, which[some] - first, Rows(labels[some], counts[some]))
+        ends = cells.lows[which], cells.highs[which]
+        return edges, Groups(None, labels, counts, ends)

@@ -1,4 +1,4 @@
-"""Columns of a table that stays in its engine: what they are grouped by, and the groups that come back.
+"""Tables that stay in their engine: columns, what each is grouped by, and the groups that come back.
 
 Only comparisons, casts to numbers and ``CASE`` are asked of an engine. Texts of numbers and dates are
 made here, since every engine writes them in its own way.
@@ -7,16 +7,16 @@ made here, since every engine writes them in its own way.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.count import Counts
+from nullproof.counts.count import Counts, check_size
 from nullproof.data.labels import known_label_codes
 from nullproof.data.missing import NOTHING_SPELLED, USUAL, Missing, Rule
 from nullproof.data.schema import Feature, Schema
@@ -24,6 +24,9 @@ from nullproof.data.sources import no_such_column, read_column
 from nullproof.data.texts import Formats, format_named, type_texts
 from nullproof.data.types import Column, Kind, to_kind
 from nullproof.errors import NullproofError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -63,24 +66,20 @@ class LazyColumn:
     def finite(self) -> nw.Expr:
         """Which cells are finite numbers, and not missing."""
         # Zero times NaN or an infinite number is NaN, which equals zero in no engine.
-        is_float = self.dtype.is_float()
-        finite = self.number * 0.0 == 0.0 if is_float else ~nw.col(self.name).is_null()
-        return self._none_of_named(finite)
+        return self.known & (self.number * 0.0 == 0.0) if self.dtype.is_float() else self.known
 
     @property
     def known(self) -> nw.Expr:
         """Which cells are not missing; texts that spell missing are found later, among the groups."""
-        if not self.dtype.is_float():
-            return self._none_of_named(~nw.col(self.name).is_null())
-        infinite = (self.number == math.inf) | (self.number == -math.inf)
-        return self._none_of_named((self.number * 0.0 == 0.0) | infinite)
-
-    def _none_of_named(self, known: nw.Expr) -> nw.Expr:
-        for number in self.rule.numbers if self.is_binned_there else ():
-            if self.dtype.is_float():
-                known = known & (self.number != float(number))
-            elif abs(number) < 2**63 and number == int(number):
-                known = known & (nw.col(self.name) != int(number))
+        cell, number, is_float = nw.col(self.name), self.number, self.dtype.is_float()
+        known = ~cell.is_null()
+        if is_float:
+            known = (number * 0.0 == 0.0) | (number == math.inf) | (number == -math.inf)
+        for named in self.rule.numbers if self.is_binned_there else ():
+            if is_float:
+                known = known & (number != float(named))
+            elif abs(named) < 2**63 and named == int(named):
+                known = known & (cell != int(named))
         return known
 
     @property
@@ -93,11 +92,8 @@ class LazyColumn:
             return cell.cast(nw.Int64)
         if self.dtype.is_float():
             return self.number
-        return cell if self._comes_as_it_is else cell.cast(nw.String)
-
-    @property
-    def _comes_as_it_is(self) -> bool:
-        return self.kind == "date" or self.dtype in (nw.String, nw.Time)
+        comes_as_it_is = self.kind == "date" or self.dtype in (nw.String, nw.Time)
+        return cell if comes_as_it_is else cell.cast(nw.String)
 
     @property
     def label(self) -> nw.Expr:
@@ -106,27 +102,17 @@ class LazyColumn:
         in_text = self.dtype in (nw.Categorical, nw.Enum, nw.Decimal)
         return cell.cast(nw.String) if in_text else cell
 
-    def bin(self, edges: Sequence[float]) -> nw.Expr:
-        """Count the inner edges not above the cell, as `nullproof.data.binning.bin_codes` does."""
-        code = nw.lit(0)
-        for edge in edges[1:-1]:
-            code = code + _one_if(self.number >= edge)
-        return code
-
-    def read(
-        self, values: nw.Series[Any], rule: Rule | None = None, *, has_missing: bool = False
-    ) -> Column:
+    def read(self, values: pl.Series, rule: Rule | None = None, *, marked: bool = False) -> Column:
         """Read distinct cells that came from the engine as the same cells in memory would be.
 
-        ``rule`` says what means missing among labels, which stay as they are written, and ``has_missing``
+        ``rule`` says what means missing among labels, which stay as they are written, and ``marked``
         that the column has missing cells besides these.
         """
         import polars as pl
 
-        if has_missing:
-            values = nw.from_native(values.to_native().extend_constant(None, 1), series_only=True)
-            return self.read(values, rule).rows(np.arange(len(values) - 1))
-        series = to_kind(values.to_native().alias(self.name))
+        if marked:
+            return self.read(values.extend_constant(None, 1), rule).rows(np.arange(len(values)))
+        series = to_kind(values.alias(self.name))
         if self.kind == "boolean" and series.dtype != pl.Boolean:
             series = series.cast(pl.Boolean)
         elif self.dtype == nw.Decimal:
@@ -242,7 +228,25 @@ class LazyTable:
 
 
 @dataclass(frozen=True)
-class Key:
+class Labels:
+    """The label column of a lazy table, its labels, and how many rows have each."""
+
+    column: LazyColumn
+    schema: Schema
+    counts: Counts
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.counts.sum())
+
+    def codes(self, values: pl.Series) -> NDArray[np.integer]:
+        """Number labels that came from the table."""
+        if not len(values):
+            return np.empty(0, dtype=np.int64)
+        return known_label_codes(self.schema, self.column.read(values, NOTHING_SPELLED))
+
+
+class Key(NamedTuple):
     """What a column is grouped by.
 
     With ``in_cells`` the values are cells or bins, and the least and the greatest number of each are
@@ -265,23 +269,7 @@ class Key:
         return str(dtype) if self.column.kind == "date" or dtype == nw.Time else "texts"
 
 
-@dataclass(frozen=True)
-class Labels:
-    """The label column of a lazy table, its labels, and how many rows have each."""
-
-    column: LazyColumn
-    schema: Schema
-    counts: Counts
-
-    def codes(self, values: nw.Series[Any]) -> NDArray[np.integer]:
-        """Number labels that came from the table."""
-        if not len(values):
-            return np.empty(0, dtype=np.int64)
-        return known_label_codes(self.schema, self.column.read(values, NOTHING_SPELLED))
-
-
-@dataclass(frozen=True)
-class Groups:
+class Groups(NamedTuple):
     """Value, label and number of rows of every group of one column.
 
     Where the values are cells or bins, ``ends`` are the least and the greatest number of each group.
@@ -299,18 +287,31 @@ def by_value(column: LazyColumn) -> Key:
 
 
 def by_bin(column: LazyColumn, edges: Sequence[float]) -> Key:
-    """Group the known numbers by their bins."""
-    return Key(column, column.bin(edges), column.known, in_cells=True)
+    """Group the known numbers by their bins: the inner edges not above each are counted."""
+    code = nw.lit(0)
+    for edge in edges[1:-1]:
+        code = code + _one_if(column.number >= edge)
+    return Key(column, code, column.known, in_cells=True)
 
 
-def collected(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+def like_key(feature: Feature, column: LazyColumn) -> Key:
+    """Group by the bins of a feature learned before, or by the values."""
+    if feature.edges and feature.kind == column.kind and column.is_binned_there:
+        return by_bin(column, feature.edges)
+    return by_value(column)
+
+
+def collected(frame: nw.LazyFrame[Any]) -> pl.DataFrame:
     """Bring a small result here."""
-    return frame.collect("polars")
+    found: pl.DataFrame = frame.collect("polars").to_native()
+    return found
 
 
-def doubles(series: nw.Series[Any]) -> NDArray[np.float64]:
+def doubles(series: pl.Series) -> NDArray[np.float64]:
     """Return numbers as they came from an engine."""
-    return series.cast(nw.Float64).to_numpy().astype(np.float64) + 0.0
+    import polars as pl
+
+    return series.cast(pl.Float64).to_numpy() + 0.0
 
 
 def grouped(frame: nw.LazyFrame[Any], labels: Labels, keys: Sequence[Key]) -> list[Groups]:
@@ -320,7 +321,6 @@ def grouped(frame: nw.LazyFrame[Any], labels: Labels, keys: Sequence[Key]) -> li
     """
     queries: dict[str, list[nw.LazyFrame[Any]]] = {}
     for j, key in enumerate(keys):
-        cells = frame.filter(key.only)
         wanted = [
             labels.column.label.alias("label"),
             (key.value.cast(nw.Int64) if key.in_cells else key.value).alias("value"),
@@ -328,40 +328,27 @@ def grouped(frame: nw.LazyFrame[Any], labels: Labels, keys: Sequence[Key]) -> li
         ]
         if key.in_cells:
             wanted.append(key.column.number.alias("number"))
-        queries.setdefault(key.query, []).append(cells.select(*wanted))
-    found: dict[int, Groups] = {}
-    for frames in queries.values():
+        queries.setdefault(key.query, []).append(frame.filter(key.only).select(*wanted))
+    found = [_no_groups(key.column) for key in keys]
+    for cells in queries.values():
         # One query at a time: their memory does not add up. One group-by, unless the engine would
         # copy the cells for that.
-        apart = frames[0].implementation.is_polars() or frames[0].implementation.is_dask()
-        query = (
-            nw.concat([*map(_grouped_cells, frames)])
-            if apart
-            else _grouped_cells(nw.concat(frames))
-        )
-        found.update(_split(collected(query), labels))
-    for j, groups in found.items():
-        if groups.values.null_count():
-            raise NullproofError(
-                f"column {keys[j].column.name!r} holds a value that does not come through, such as the "
-                "time 24:00:00; cast it to text there, or leave it out with ignore"
-            )
-    return [found.get(j) or _no_groups(key.column) for j, key in enumerate(keys)]
+        apart = frame.implementation.is_polars() or frame.implementation.is_dask()
+        query = nw.concat([*map(_counted, cells)]) if apart else _counted(nw.concat(cells))
+        for part in collected(query).partition_by("column"):
+            j = part["column"][0]
+            if part["value"].null_count():
+                raise NullproofError(
+                    f"column {keys[j].column.name!r} holds a value that does not come through, such as "
+                    "the time 24:00:00; cast it to text there, or leave it out with ignore"
+                )
+            ends = tuple(doubles(part[end]) for end in ("low", "high") if end in part.columns)
+            codes, counts = labels.codes(part["label"]), part["count"].to_numpy()
+            found[j] = Groups(part["value"], codes, counts, ends)
+    return found
 
 
-def _no_groups(column: LazyColumn) -> Groups:
-    kinds: dict[str, Any] = {
-        "number": nw.Float64,
-        "date": nw.Datetime("us"),
-        "boolean": nw.Boolean,
-        "category": nw.String,
-    }
-    nothing = nw.new_series("value", [], kinds[column.kind], backend="polars")
-    numbers = np.zeros(0, dtype=np.int64)
-    return Groups(nothing, numbers, numbers, (np.zeros(0), np.zeros(0)))
-
-
-def _grouped_cells(cells: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+def _counted(cells: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     wanted = [nw.len().alias("count")]
     if "number" in cells.collect_schema():
         wanted += [nw.col("number").min().alias("low"), nw.col("number").max().alias("high")]
@@ -369,12 +356,20 @@ def _grouped_cells(cells: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     return groups.with_columns(nw.col("count").cast(nw.Int64))
 
 
-def _split(frame: nw.DataFrame[Any], labels: Labels) -> Iterator[tuple[int, Groups]]:
-    columns = frame["column"].to_numpy()
-    order = np.argsort(columns, kind="stable")
-    starts = np.flatnonzero(np.diff(columns[order], prepend=-1))
-    for rows in np.split(order, starts[1:]) if len(order) else ():
-        part = frame[rows.tolist()]
-        ends = tuple(doubles(part[name]) for name in ("low", "high") if name in part.columns)
-        codes, counts = labels.codes(part["label"]), part["count"].to_numpy()
-        yield int(columns[rows[0]]), Groups(part["value"], codes, counts, ends)
+def _no_groups(column: LazyColumn) -> Groups:
+    import polars as pl
+
+    kinds = {"number": pl.Float64(), "date": pl.Datetime("us"), "boolean": pl.Boolean()}
+    nothing = pl.Series("value", [], kinds.get(column.kind, pl.String()))
+    numbers = np.zeros(0, dtype=np.int64)
+    return Groups(nothing, numbers, numbers, (np.zeros(0), np.zeros(0)))
+
+
+def summed(feature: Feature, codes: NDArray[Any], groups: Groups, labels: Labels) -> Counts:
+    """Add up the groups of each code and label, values × labels; a negative code means missing."""
+    n_labels = len(labels.counts)
+    check_size(feature, n_labels)
+    counts = np.zeros((feature.n_values, n_labels), dtype=np.int64)
+    known = codes >= 0
+    np.add.at(counts, (codes[known], groups.labels[known]), groups.counts[known])
+    return counts

@@ -5,14 +5,19 @@ from __future__ import annotations
 import csv
 import glob
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
+
+from nullproof.counts.engines.columns import LazyTable
 from nullproof.data.files import separator_of
-from nullproof.data.missing import DOUBTFUL, SURE, USUAL, Missing, Rule
-from nullproof.data.texts import FormatFinder, Formats
+from nullproof.data.missing import DOUBTFUL, SURE, Missing, Rule
+from nullproof.data.options import stay_text
+from nullproof.data.schema import Schema
+from nullproof.data.texts import FormatFinder
 from nullproof.errors import NullproofError, missing_extra
 from nullproof.scratch import own_folder
 
@@ -41,34 +46,22 @@ def is_many(path: str | Path) -> bool:
     return not os.path.exists(path) and glob.has_magic(str(path))  # noqa: PTH110
 
 
-class LazyFiles(NamedTuple):
-    """Files as a DuckDB relation; ``taken`` and ``formats`` of text files as for `Table`."""
-
-    relation: Any
-    in_file: bool
-    taken: Mapping[str, Sequence[str]]
-    formats: Formats
-
-
 @contextmanager
-def duckdb_files(
+def duckdb_table(
     path: str | Path,
-    *,
-    missing: Missing = USUAL,
-    as_text: Collection[str] = (),
-    like: Formats | None = None,
+    label: str,
+    missing: Missing,
+    like: Schema | None = None,
     memory_limit: str | None = None,
-) -> Iterator[LazyFiles]:
-    """Open files as a DuckDB relation.
+) -> Iterator[LazyTable]:
+    """Open files as a table of DuckDB.
 
     Parameters
     ----------
     path
         A file, a folder or a pattern; folders like ``year=2024`` become columns.
-    as_text
-        Columns of text files to keep as they are written.
     like
-        How the training table writes numbers and dates, if these are to be read as that was.
+        A schema learned before, if the files are to be read as its table was.
     memory_limit
         As DuckDB writes it, e.g. ``"1GB"``; what does not fit goes to a temporary folder.
     """
@@ -87,9 +80,10 @@ def duckdb_files(
         try:
             with duckdb.connect(f"{spill}/cells.duckdb", config=settings) as connection:
                 if is_text:
-                    yield _text_files(connection, path, files, missing, as_text, like)
+                    yield _text_files(connection, path, files, label, missing, like)
                 else:
-                    yield LazyFiles(_parquet_files(connection, path, files), False, {}, {})
+                    cells = nw.from_native(_parquet_files(connection, path, files))
+                    yield LazyTable(cells, label, missing)
         except duckdb.Error as problem:
             raise NullproofError(f"DuckDB cannot count {path}: {_brief(problem)}") from problem
 
@@ -99,23 +93,19 @@ def _files(path: str | Path) -> tuple[list[str], bool]:
     if Path(path).is_dir():
         found = [str(p) for p in sorted(Path(path).rglob("*")) if p.is_file()]
         found = [file for file in found if _suffix(file) in (*_PARQUET, *_TEXT)]
-        kinds = sorted({_suffix(file) for file in found})
-        if len(kinds) != 1:
-            came = f"{' and '.join(kinds)} files" if kinds else "no CSV or Parquet files"
-            raise NullproofError(f"the folder {path} holds {came}; give one kind by a pattern")
     elif is_many(path):
         found = sorted(glob.iglob(str(path), recursive=True))  # noqa: PTH207 (may be absolute)
     else:
-        found = [str(path)]
-    if not found or not Path(found[0]).exists():
-        raise NullproofError(f"no file fits {path}; check the path")
-    kinds = sorted({*map(_suffix, found)})
+        found = [str(path)] if Path(path).exists() else []
+    if not found:
+        raise NullproofError(f"no CSV or Parquet file fits {path}; check the path")
+    kinds = {*map(_suffix, found)}
     for known in (_PARQUET, _TEXT):
-        if {*kinds} <= {*known}:
+        if kinds <= {*known}:
             return found, known is _TEXT
     raise NullproofError(
-        f"DuckDB counts CSV, TSV and Parquet files, not {' and '.join(kinds)}; give files of one of "
-        "those kinds"
+        f"DuckDB counts files of one kind, CSV, TSV or Parquet, and {path} has "
+        f"{' and '.join(sorted(kinds))}; give one kind by a pattern"
     )
 
 
@@ -176,10 +166,10 @@ def _text_files(
     connection: Any,
     path: str | Path,
     files: list[str],
+    label: str,
     missing: Missing,
-    as_text: Collection[str],
-    like: Formats | None,
-) -> LazyFiles:
+    like: Schema | None,
+) -> LazyTable:
     """Put the cells of text files into a table on disk, by columns.
 
     What DuckDB itself would take for numbers or dates is not what docs/values.md says: every cell is
@@ -213,6 +203,7 @@ def _text_files(
     # DuckDB cuts off the spaces around names.
     written = {name.strip(): name for header in headers for name in header}
     names = {column: written.get(column, column) for column in cells.columns}
+    as_text = frozenset(stay_text(label, like))
     rules = {
         column: missing.rule(name, in_file=True)
         for column, name in names.items()
@@ -230,7 +221,7 @@ def _text_files(
     cells = connection.table("cells")
     texts = {names[column]: rule for column, rule in rules.items() if column not in numbers}
     if like is not None:
-        formats = {name: like[name] for name in texts if name in like}
+        formats = {name: how for name, how in like.formats if name in texts}
     else:
         finder = FormatFinder(semicolons=separator == ";")
         for name, rule in texts.items():
@@ -238,7 +229,8 @@ def _text_files(
             if finder.may_have_one(_distinct(cells.limit(_SAMPLE), name), rule):
                 finder.look_at(name, _distinct(cells, name), rule)
         formats = finder.formats()
-    return LazyFiles(cells, True, {names[column]: own for column, own in taken.items()}, formats)
+    by_name = {names[column]: spellings for column, spellings in taken.items()}
+    return LazyTable(nw.from_native(cells), label, missing, True, by_name, formats, as_text)
 
 
 def _first_line(connection: Any, file: str) -> str:

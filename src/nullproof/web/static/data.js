@@ -1,7 +1,7 @@
 // Step one: files in.
 
 import { send } from "./api.js";
-import { bytes, el, fill, many, name, say, short, unique } from "./dom.js";
+import { button, bytes, el, fill, many, name, problem, say, short, unique } from "./dom.js";
 
 const TABLE = {
   to: "tables",
@@ -28,7 +28,7 @@ export class Drop {
     });
   }
 
-  show(problem = null) {
+  show(wrong = null) {
     this.node.className = `drop${this.found ? " full" : ""}`;
     const input = el("input", {
       type: "file",
@@ -50,10 +50,9 @@ export class Drop {
           { for: input.id, className: "button" },
           this.found ? "Choose another file" : "Choose a file",
         ),
-        this.found && this.optional &&
-          el("button", { type: "button", className: "quiet", onclick: () => this.set(null) }, "Remove"),
+        this.found && this.optional && button("Remove", () => this.set(null)),
       ),
-      problem && el("p", { className: "problem", role: "alert" }, problem),
+      wrong && problem(wrong),
     );
     input.setAttribute("aria-label", `${this.title}: choose a file`);
   }
@@ -61,13 +60,17 @@ export class Drop {
   async take(file) {
     const bar = el("progress", { max: 1, value: 0, "aria-label": `sending ${short(file.name, 40)}` });
     const word = el("small", {}, "sending …");
-    const stop = new AbortController();
-    const cancel = el(
-      "button",
-      { type: "button", className: "quiet", onclick: () => stop.abort() },
-      "Cancel",
+    // A second file replaces the one that is still being sent.
+    this.stop?.abort();
+    const stop = this.stop = new AbortController();
+    fill(
+      this.node,
+      el(this.heading, {}, this.title),
+      el("p", {}, name(file.name, 50)),
+      bar,
+      word,
+      button("Cancel", () => stop.abort()),
     );
-    fill(this.node, el(this.heading, {}, this.title), el("p", {}, name(file.name, 50)), bar, word, cancel);
     try {
       const found = await send(this.to, file, (share) => {
         bar.value = share;
@@ -76,10 +79,11 @@ export class Drop {
           word.textContent = "reading …";
         }
       }, stop.signal);
+      if (this.stop !== stop) return;
       this.set(found);
       say(`${short(file.name, 60)} has arrived`);
-    } catch (problem) {
-      this.show(problem.message);
+    } catch (failed) {
+      if (this.stop === stop) this.show(failed.message);
     }
   }
 
@@ -106,16 +110,4 @@ const aboutTable = (table) =>
       {},
       `${many(table.n_rows, "row")}, ${many(table.columns.length, "column")}, ${bytes(table.n_bytes)}`,
     ),
-    attacked(table) && el("span", { className: "note attacked" }, attacked(table)),
   );
-
-// Only a Parquet file says itself that cells of it were blanked on purpose.
-function attacked({ name: file, attacked: before }) {
-  if (before === null && !/poison/i.test(file)) return null;
-  const index = short(before ?? `${file}.before.index`, 60);
-  return `${
-    before === null
-      ? "If nullproof poison wrote this table, it also"
-      : "nullproof poison blanked cells of this table and"
-  } wrote ${index}, which holds the bins from before. This page makes bins anew, so points may seem certain again; nullproof certify --like ${index} says what the attack does.`;
-}

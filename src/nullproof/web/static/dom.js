@@ -65,7 +65,7 @@ export function say(text) {
 let numbers = 0;
 export const unique = (start) => `${start}-${++numbers}`;
 
-// Runs at most once per pause; the answer to an older call is dropped.
+// Runs at most once per pause.
 export function debounced(wait, run) {
   let timer = null;
   return (...given) => {
@@ -89,15 +89,29 @@ export function choice(options, chosen, attributes = {}) {
   );
 }
 
-export function table(head, rows, attributes = {}) {
+export const button = (text, onclick, className = "quiet") =>
+  el("button", { type: "button", className, onclick }, text);
+
+export const problem = (text) => el("p", { className: "problem", role: "alert" }, text);
+
+// What the words of the page mean, each in one sentence; a bubble beside the word shows it.
+const GLOSSARY = {
+  bias:
+    "How far missing cells may differ from the known ones. At 0.05, if 30 % of the known cells of a column and label hold a value, 25 to 35 % of its missing cells may. At 1 they may hold anything.",
+  verdict:
+    "Certain: the same label whatever the missing cells hold, for the bins and weights learned from the known cells. Holds: the same label up to the bias of the slider. Open: the missing cells may change it within that bias.",
+  tolerance: "The largest bias up to which a prediction holds; 1 means certain.",
+  radius:
+    "The fewest training cells that must be blanked, or be wrong, before a prediction is no longer certain.",
+  weight: "How much a column counts, learned from the known cells; a column of weight 0 plays no part.",
+};
+
+export function help(word) {
+  const id = unique("help");
   return el(
-    "div",
-    { className: "scroll", tabindex: "0", role: "region", "aria-label": attributes.label },
-    el(
-      "table",
-      { className: attributes.className },
-      el("thead", {}, el("tr", {}, head.map((cell) => el("th", { scope: "col" }, cell)))),
-      el("tbody", {}, rows),
-    ),
+    "span",
+    { className: "help" },
+    el("button", { type: "button", popovertarget: id, "aria-label": `what ${word} means` }, "?"),
+    el("span", { id, popover: true, role: "note" }, GLOSSARY[word]),
   );
 }

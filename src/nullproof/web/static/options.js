@@ -1,30 +1,19 @@
-// Step two: the label and the options of an analysis, told of before it runs.
+// Step two: the label and the options of an analysis; the rest is folded away.
 
 import { ask } from "./api.js";
 import { $, choice, count, debounced, el, field, fill, many, name, short, unique } from "./dom.js";
 
-const KINDS = { text: "text", number: "number", date: "date", boolean: "yes/no", candidates: "lists" };
+const KINDS = { text: "text", number: "number", date: "date", boolean: "yes/no" };
 // The ways to bin that need a number.
 const NUMBERED = ["uniform", "quantile"];
 const SHOWN_COLUMNS = 60;
-
-export const OWN_HOLES = [["skip", "left out"], ["any", "may hold anything"]];
-
-export const asNumber = (text) => (text.trim() === "" ? 1 : Number(text));
-
-export const wrongBias = (bias) =>
-  bias >= 0 && bias <= 1
-    ? null
-    : `The bias came as ${
-      Number.isNaN(bias) ? "no number" : bias
-    }; give a number from 0 (holes are like the known cells) to 1 (any values).`;
 
 const typed = (value, more = {}) =>
   el("input", { type: "text", value, autocomplete: "off", spellcheck: "false", ...more });
 
 export class Options {
   constructor(node, onOrder) {
-    Object.assign(this, { node, onOrder, points: null, order: 0 });
+    Object.assign(this, { node, onOrder, order: 0 });
     this.readSoon = debounced(300, () => this.#read());
     node.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -47,8 +36,18 @@ export class Options {
     });
     this.alpha = typed(String(preset.alpha ?? 1), { inputmode: "decimal" });
     this.bins = typed(String(preset.bins ?? 5), { inputmode: "numeric" });
-    this.own_missing = choice(OWN_HOLES, preset.own_missing ?? "skip");
-    this.bias = typed(String(preset.bias ?? 1), { inputmode: "decimal" });
+    this.own_missing = choice(
+      [["skip", "left out"], ["any", "may hold anything"]],
+      preset.own_missing ?? "skip",
+    );
+    this.weights = choice(
+      [["learned", "learned from the table"], ["equal", "equal: plain Naive Bayes"]],
+      preset.weights ?? "learned",
+    );
+    this.prior = choice(
+      [["", "frequencies of the labels"], ["uniform", "all labels alike"]],
+      preset.prior ?? "",
+    );
     this.binning = choice([
       ["mdl", "where the label changes"],
       ["uniform", "equal width"],
@@ -60,18 +59,17 @@ export class Options {
     };
     this.binning.addEventListener("change", numbered);
     numbered();
-    const names = train.columns.find((column) => column.is_key)?.name ?? "";
-    this.key = choice([["", "their positions"], ...columns], "table" in preset ? preset.key ?? "" : names, {
+    this.key = choice([["", "their positions"], ...columns], preset.key ?? "", {
       onchange: () => this.#mark(),
     });
-    this.truth = el("select", {});
     this.unlabelled = preset.unlabelled ?? "refuse";
     this.ignore = new Map(train.columns.map((column) => [
       column.name,
       el("input", {
         type: "checkbox",
         id: unique("column"),
-        checked: preset.ignore ? preset.ignore.includes(column.name) : column.is_key,
+        checked: preset.ignore?.includes(column.name) ||
+          (column.is_key && !preset.keep?.includes(column.name)),
         onchange: () => this.#mark(),
       }),
     ]));
@@ -86,7 +84,6 @@ export class Options {
       }),
     ]));
     this.#frame();
-    this.withPoints(this.points, preset.truth);
     if (this.missing.value) this.#read();
   }
 
@@ -94,7 +91,6 @@ export class Options {
     this.told = el("div", { className: "label-told", role: "status" });
     this.preview = el("div");
     this.node.hidden = false;
-    this.truthField = field("True labels of the points", this.truth, "to tell which predictions are right");
     fill(
       this.node,
       el("h2", {}, "What to predict, and how"),
@@ -108,18 +104,27 @@ export class Options {
             ? "proposed; choose another if it is not this"
             : null,
         ),
-        field(
-          "Spellings of missing",
-          this.missing,
-          "besides empty, NA, ?, none, - and the like; with spaces between",
+        field("What names the rows", this.key, "shown beside each row, and no feature"),
+      ),
+      el(
+        "details",
+        { className: "advanced" },
+        el("summary", {}, "More options"),
+        el(
+          "div",
+          { className: "fields" },
+          field(
+            "Spellings of missing",
+            this.missing,
+            "besides empty, NA, ?, none, - and the like; with spaces between",
+          ),
+          field("A row's own missing cells", this.own_missing, "cells of the rows to predict"),
+          field("Weights of the columns", this.weights),
+          field("Prior", this.prior, "all alike: rare labels are predicted more often"),
+          field("Smoothing α", this.alpha, "1 as in scikit-learn, 0 as in the paper"),
+          field("Bins of numbers", this.binning),
+          field("How many bins", this.bins, "of equal width, or with equally many rows"),
         ),
-        field("What names the rows", this.key, "shown beside each point, and no feature"),
-        this.truthField,
-        field("A point's own holes", this.own_missing, "cells that the point itself does not know"),
-        field("Bias", this.bias, "how far holes may differ from known cells; 1: any values"),
-        field("Smoothing α", this.alpha, "1 as in scikit-learn, 0 as in the paper"),
-        field("Bins of numbers", this.binning),
-        field("How many bins", this.bins, "of equal width, or with equally many rows"),
       ),
       this.told,
       el(
@@ -138,19 +143,6 @@ export class Options {
     this.#draw();
   }
 
-  // The table of points says which columns may hold true labels.
-  withPoints(points, chosen = null) {
-    this.points = points;
-    if (!this.truthField) return;
-    this.truthField.hidden = !points;
-    const columns = (points?.columns ?? []).map((column) => [column.name, column.name]);
-    const usual = [["", "in the column to predict, if any"], ...columns];
-    fill(
-      this.truth,
-      usual.map(([value, text]) => el("option", { value, selected: value === chosen }, short(text, 80))),
-    );
-  }
-
   get spellings() {
     return this.missing.value.split(/\s+/).filter(Boolean);
   }
@@ -162,7 +154,13 @@ export class Options {
     try {
       const found = await ask(`tables/${this.train.id}?${asked}`);
       if (order !== this.order || found.id !== this.train.id) return;
-      this.train = { ...found, spellings: this.train.spellings };
+      // Other missing cells may show that a column names the rows, or that it does not.
+      found.columns.forEach((column, place) => {
+        if (column.is_key !== this.train.columns[place].is_key) {
+          this.ignore.get(column.name).checked = column.is_key;
+        }
+      });
+      this.train = found;
       this.#draw();
     } catch (problem) {
       if (order === this.order) this.problem(problem.message);
@@ -198,7 +196,11 @@ export class Options {
         "tr",
         {},
         row.slice(0, shown.length).map((cell) =>
-          el("td", cell === null ? { className: "hole" } : {}, cell === null ? "missing" : name(cell, 40))
+          el(
+            "td",
+            cell === null ? { className: "missing" } : {},
+            cell === null ? "missing" : name(cell, 40),
+          )
         ),
       )
     );
@@ -275,6 +277,12 @@ export class Options {
     );
   }
 
+  #chosen(wanted) {
+    return this.train.columns
+      .filter((column) => wanted(column, this.ignore.get(column.name).checked))
+      .map((column) => column.name);
+  }
+
   submit() {
     const bins = this.bins.disabled ? "" : this.bins.value.trim();
     const own = (column) => column !== this.label.value && column !== this.key.value;
@@ -285,25 +293,21 @@ export class Options {
       bins: bins === "" ? 5 : Number(bins),
       binning: this.binning.value,
       own_missing: this.own_missing.value,
-      bias: asNumber(this.bias.value),
+      weights: this.weights.value,
+      prior: this.prior.value || null,
       missing: this.spellings,
       missing_is_value: this.columns.filter((column) =>
         this.answers.get(column).checked && own(column) && !this.ignore.get(column).checked
       ),
       unlabelled: this.unlabelled,
       key: this.key.value || null,
-      truth: this.points ? this.truth.value || null : null,
-      ignore: this.columns.filter((column) => this.ignore.get(column).checked && own(column)),
       // What names the rows is left out unless it is kept.
-      keep: this.train.columns
-        .filter((column) => column.is_key && !this.ignore.get(column.name).checked)
-        .map((column) => column.name)
-        .filter(own),
+      ignore: this.#chosen((column, ignored) => ignored && !column.is_key).filter(own),
+      keep: this.#chosen((column, ignored) => !ignored && column.is_key).filter(own),
     };
     if (!Number.isInteger(order.bins)) {
       return this.problem(`The number of bins came as ${bins}; give a whole number.`);
     }
-    if (wrongBias(order.bias)) return this.problem(wrongBias(order.bias));
     this.problem(null);
     return this.onOrder(order);
   }

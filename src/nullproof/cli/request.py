@@ -1,0 +1,439 @@
+"""What a command was asked: its tables read and counted, its options checked, its answer given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+from glob import glob
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from nullproof.cli.options import (
+    COUNTING,
+    OPTIONS,
+    SHARED,
+    TABLES,
+    flag,
+    typed,
+    written_binning,
+    written_prior,
+    written_weights,
+)
+from nullproof.cli.streams import console, echo, tell
+from nullproof.errors import NullproofError, notice
+from nullproof.words import either, many, some
+
+if TYPE_CHECKING:
+    from nullproof.cli.show import Display
+    from nullproof.counts.index import CountIndex
+    from nullproof.data.options import TableOptions
+    from nullproof.data.sources import FileOptions, Table
+
+
+class Request(SimpleNamespace):
+    """TRAIN, TEST and every option as attributes; what a command does not take has its default."""
+
+    # Tables ---------------------------------------------------------------------------------------
+
+    def load(self) -> tuple[CountIndex, Table]:
+        """Read and count TRAIN; the points are TEST, or the rows of TRAIN."""
+        from nullproof.data.notices import no_part_notice
+        from nullproof.data.options import TableOptions
+        from nullproof.data.points import refuse_reading
+
+        refuse_reading(self.own_missing, "--own-missing")
+        points: Any = self.table if self.test is None else None
+        index = self._saved(self.train) if self.is_index else self.count()
+        for line in no_part_notice(index):
+            notice(line)
+        if self.test is not None:
+            # What TRAIN has taken may mean nothing for TEST: a sheet, where TEST is a text file.
+            options = TableOptions(file=replace(self.file, strict=self.is_index))
+            points = options.open(self.test, index.schema.label_name, index.schema, self.key)
+        self._refuse_key(index, points)
+        self.index, self.points = index, points
+        return index, points
+
+    def count(self) -> CountIndex:
+        """Count TRAIN, as the options say or like a saved index."""
+        from nullproof.counts.index import CountIndex
+        from nullproof.counts.storage import warn_of_companion
+
+        if self.is_lazy:
+            return CountIndex.from_table(
+                self.train,
+                self._label,
+                like=self._like,
+                memory_limit=self.memory_limit,
+                missing=self._options.missing,
+                encoding=self.encoding,
+                header=not self.no_header,
+                sheet=self.sheet,
+                skip_rows=self.skip_rows,
+                missing_only=self._options.missing_only,
+                **self._for_opened,
+            )
+        if self._like is None:
+            warn_of_companion(self.train)
+        return CountIndex.from_table(self._table, self._label, like=self._like, **self._for_opened)
+
+    @property
+    def _for_opened(self) -> dict[str, Any]:
+        """How the columns of TRAIN become features; the key is none."""
+        options = self._options.for_opened()
+        key = self.key
+        if key is None or self._like is not None or key == self._label or key not in self._names:
+            return options
+        if key in (self.keep or ()):
+            raise NullproofError(
+                f"{key!r} is given to --key, which names rows, and to --keep, which makes it a feature; "
+                "give it to one of them"
+            )
+        if key not in options["ignore"]:
+            notice(f"{key!r} names the rows (--key), so it is not counted as a feature")
+            options["ignore"] = [*options["ignore"], key]
+        return options
+
+    def _refuse_key(self, index: CountIndex, points: Any) -> None:
+        """Reject a key that is a feature or the label, or that no table has."""
+        from nullproof.data.points import refuse_key
+        from nullproof.data.sources import no_such_column
+
+        refuse_key(index.schema, self.key, "--key")
+        if self.key is not None and self.key not in points.names:
+            if self.key not in self._names:
+                raise no_such_column(self.key, points.names)
+            notice(f"TEST has no column {self.key!r}, so its points are named by their positions")
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        """The columns of TRAIN; none of a saved index."""
+        from nullproof.counts.engines import open_lazily
+
+        if self.is_index:
+            return ()
+        if not self.is_lazy:
+            return tuple(self._table.names)
+        spelled, limit = self._options.spelled, self.memory_limit
+        with open_lazily(self.train, self._label, spelled, memory_limit=limit) as lazy:
+            return () if lazy is None else lazy.names
+
+    @property
+    def table(self) -> Any:
+        """TRAIN with its rows: the points, or where the cells are."""
+        if not self.has_rows:
+            what, needed = "is a saved index, without rows", "give the table that was counted"
+            if self.is_lazy:
+                what = "is counted without being read into memory"
+                needed = "give one file, without --memory-limit"
+            if self.test is None:
+                needed = "name the points as TEST"
+            raise NullproofError(f"{self.train} {what}; {needed}")
+        return self._table
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the rows of TRAIN can be pointed at."""
+        return not (self.is_index or self.is_lazy)
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether TRAIN is many files, or is not to be read into memory."""
+        from nullproof.counts.engines.files import is_many
+
+        return self.train != "-" and (self.memory_limit is not None or is_many(self.train))
+
+    @cached_property
+    def is_index(self) -> bool:
+        """Whether TRAIN is a saved index."""
+        from nullproof.counts.storage import is_saved
+
+        return self.train != "-" and is_saved(self.train)
+
+    @cached_property
+    def _like(self) -> CountIndex | None:
+        return None if self.like is None else self._saved(self.like)
+
+    def _saved(self, path: str) -> CountIndex:
+        """Load an index, and reject a label that is not its own."""
+        from nullproof.counts.index import CountIndex
+
+        index = CountIndex.load(path)
+        name = index.schema.label_name
+        if self.label not in (None, name):
+            raise NullproofError(
+                f"--label is {self.label!r}, but the saved index {path} counts by {name!r}; leave --label "
+                "out, or count the table anew"
+            )
+        return index
+
+    @cached_property
+    def _table(self) -> Any:
+        schema = None if self._like is None else self._like.schema
+        label = self.label or (None if schema is None else schema.label_name)
+        return self._options.open(self.train, label, schema, self.key)
+
+    @property
+    def _label(self) -> str:
+        if self.label is not None:
+            return str(self.label)
+        if self._like is not None:
+            return self._like.schema.label_name
+        names = "" if self.is_lazy else f" with one of {some(self._table.names, 20)}"
+        raise NullproofError(f"no label column was named; add --label COL{names}")
+
+    @cached_property
+    def _options(self) -> TableOptions:
+        from nullproof.data.missing import written_spellings
+        from nullproof.data.options import TableOptions
+
+        return TableOptions(
+            written_spellings(self.missing or ()),
+            TableOptions.bins if self.bins is None else self.bins,
+            written_binning(self.binning),
+            ignore=self.ignore or (),
+            unlabelled="drop" if self.drop_unlabelled else "refuse",
+            file=self.file,
+            keep=self.keep or (),
+            missing_only=self.missing_only,
+            missing_is_value=self.missing_is_value or (),
+            weights=written_weights(self.weights),
+        )
+
+    @property
+    def file(self) -> FileOptions:
+        """How TRAIN and TEST are to be read where they are files of text or Excel."""
+        from nullproof.data.sources import FileOptions
+
+        return FileOptions(self.encoding, not self.no_header, self.sheet, self.skip_rows)
+
+    # Questions ------------------------------------------------------------------------------------
+
+    def truth(self) -> Any:
+        """Return the true label of each point, None where it has none; None alone if no point has one."""
+        import numpy as np
+
+        from nullproof.data.labels import true_labels
+
+        codes = true_labels(self.index.schema, self.points)
+        if codes is None or not (codes >= 0).any():
+            return None
+        return np.array([*self.index.labels, None], dtype=object)[codes]
+
+    def model(self) -> dict[str, Any]:
+        """Return smoothing, prior, and how missing cells of the points are read."""
+        from nullproof.model.parameters import written_number
+
+        return {
+            "alpha": written_number(self.alpha),
+            "prior": written_prior(self.prior, self.index),
+            "own_missing": self.own_missing,
+        }
+
+    def naming(self) -> dict[str, Any]:
+        """Return the option that names the points, if they have the column of --key."""
+        return {"key": self.key if self.key in self.points.names else None}
+
+    def chosen(self) -> tuple[Any, dict[str, Any], int]:
+        """Return the points asked about, the option that names them, and the position of the first.
+
+        These are all points, or that of --point alone, which has its name already.
+        """
+        import numpy as np
+
+        from nullproof.data.points import encode_points, place_of
+
+        if self.point is None:
+            return self.points, self.naming(), 0
+        encoded = encode_points(self.index.schema, self.points, **self.naming())
+        place = place_of(self.point, encoded.names, len(encoded), "--point")
+        return encoded.take_whole(np.array([place])), {}, place
+
+    # Answers --------------------------------------------------------------------------------------
+
+    @property
+    def of_train(self) -> dict[str, bool]:
+        """What an answer says if the points are the training rows."""
+        return {"training_rows": True} if self.test is None else {}
+
+    def answer(
+        self,
+        result: Any,
+        show: Callable[[Display, Any], None],
+        following: tuple[str, str] | None = None,
+        *,
+        share: float = 1.0,
+        place: int = 0,
+        **more: Any,
+    ) -> None:
+        """Give the result as asked: into a file, as JSON (with ``more``), or to be looked at.
+
+        Parameters
+        ----------
+        following
+            What to do next, in words, and the command that does it.
+        share
+            The share of the points that pass ``--check``.
+        place
+            The position of a point that was asked for alone.
+        """
+        from nullproof.results.files import to_json, write_result
+
+        with self.checking(share):
+            if self.output is None and not self.json:
+                self.show(show, result, following, place)
+                return
+            # For many points the document takes longer than the answer.
+            document = {}
+            if self.json or self.output.suffix == ".json":
+                document = {**result.document(), **more, **self.of_train}
+                if place:
+                    document["points"][0]["point"] = place
+            if self.output is not None:
+                columns = result.file_columns()
+                if place:
+                    columns["point"] = [place]
+                write_result(self.output, columns, document)
+                self.tell_written(len(columns["point"]) if "point" in columns else None, following)
+            if self.json:
+                echo(to_json(document))
+
+    def show(
+        self,
+        show: Callable[[Display, Any], None],
+        result: Any,
+        following: tuple[str, str] | None,
+        first: int = 0,
+    ) -> None:
+        """Show a result on the terminal, below the name of the table and above what is next."""
+        from nullproof.cli.show import Display
+
+        display = Display(console(), self.all, self.test is None, first)
+        display.open(None if self.train == "-" else Path(self.train).name, self.index)
+        show(display, result)
+        if following is not None and not self.is_gone:
+            display.say_next(*following)
+
+    @contextmanager
+    def checking(self, share: float) -> Iterator[None]:
+        """Exit with 1 after the answer if too few points pass ``--check``, even if nobody reads it."""
+        failed = self.check and share < (1.0 if self.min_share is None else self.min_share)
+        try:
+            yield
+        except BrokenPipeError:
+            if not failed:
+                raise
+        if failed:
+            raise typer.Exit(1)
+
+    def tell_written(self, n_points: int | None, following: tuple[str, str] | None) -> None:
+        """Say that the answer is in its file, and what the next command is."""
+        of = "" if n_points is None else f": {many(n_points, 'point')}, in the order of their rows"
+        of += ", which are the training rows themselves" if of and self.test is None else ""
+        tell(f"wrote {self.output}{of}")
+        if following is not None:
+            self.tell_next(following[1])
+
+    def tell_next(self, line: str) -> None:
+        """Say the next command, unless a table came on standard input and is gone."""
+        if not self.is_gone:
+            tell(f"next: {line}")
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether a table came on standard input, so that no command can ask again."""
+        return "-" in (self.train, self.test)
+
+    def again(self, command: str, **more: Any) -> str:
+        """Write a command on the same tables with the same table and model options, and with more."""
+        values = {key: getattr(self, key) for key in SHARED} | more
+        files = [values.pop("train", self.train), self.test]
+        return typed(command, [file for file in files if file is not None], values)
+
+
+# What cannot be asked for together: each rejected by its name before any work is done -------------------
+
+_NEEDED = {"min_share": "check", "min_radius": "check", "rival": "explain", "repaired": "answers"}
+_APART = (
+    *(("all", "explain"), ("all", "point"), ("curve", "check"), ("curve", "point")),
+    *(("explain", "min_share"), ("steps", "time_limit")),
+    *(("threat", "time_limit"), ("threat", "steps"), ("threat", "seed")),
+)
+
+
+def refuse_together(request: Request) -> None:
+    """Reject options that do not fit TRAIN, or one another."""
+    from nullproof.model.parameters import written_number
+
+    written_number(request.alpha)
+    given = {key for key, option in OPTIONS.items() if getattr(request, key) != option.default}
+    train = request.train
+    if train == request.test == "-":
+        raise NullproofError("TRAIN and TEST are both standard input; give one of them as a file")
+    if "memory_limit" in given and (request.is_index or train == "-"):
+        what = "is counted already" if request.is_index else "(standard input) is read into memory"
+        raise NullproofError(f"--memory-limit is given, but {train} {what}; leave it out")
+    settled = {*COUNTING, "like", "drop_unlabelled"} if request.is_index else {*COUNTING}
+    saved = train if request.is_index else request.like
+    for key in OPTIONS:
+        if saved is not None and key in settled & given:
+            raise NullproofError(
+                f"{flag(key)} is given, but the saved index {saved} has settled it; leave it out, or "
+                "count the table anew"
+            )
+    ways = written_binning(request.binning)
+    ways = {*ways.values()} if isinstance(ways, dict) else {ways}
+    if "bins" in given and not {"uniform", "quantile"} & ways:
+        raise NullproofError(
+            f"--bins is {request.bins} but no column has uniform or quantile bins, which alone take a "
+            "number; leave --bins out, or add --binning uniform"
+        )
+    for key, other in _NEEDED.items():
+        if key in given and other not in given:
+            raise NullproofError(f"{flag(key)} is given without {flag(other)}; give both or none")
+    for key, other in _APART:
+        if {key, other} <= given:
+            raise NullproofError(
+                f"{flag(key)} and {flag(other)} do not go together; leave one of them out"
+            )
+
+
+def refuse_output(request: Request, endings: Iterable[str]) -> None:
+    """Reject files that cannot be written, that are read, or whose endings name no format."""
+    folder = Path(request.train)
+    # TRAIN may be a pattern of several files.
+    train = [*glob(request.train, recursive=True), request.train]  # noqa: PTH207
+    read = (*train, request.test, request.like, request.compare, *(request.answers or ()))
+    taken = [Path(name) for name in read if name not in (None, "-")]
+    targets = (("-o", request.output, endings), ("--repaired", request.repaired, TABLES))
+    for option, path, wanted in targets:
+        if path is None:
+            continue
+        if wanted and path.suffix not in wanted:
+            raise NullproofError(
+                f"{option} {path} names no format by its ending; end it in {either([*wanted], 'or')}"
+            )
+        if not path.parent.is_dir():
+            raise NullproofError(
+                f"{option} {path}: there is no folder {path.parent}; make it first"
+            )
+        if path.is_dir():
+            raise NullproofError(f"{option} {path} is a folder; name a file in it")
+        if folder.is_dir() and path.resolve().is_relative_to(folder.resolve()):
+            raise NullproofError(
+                f"{option} {path} lies in {folder}, which is read; give another folder"
+            )
+        if any(_same_file(path, other) for other in taken):
+            raise NullproofError(
+                f"{option} {path} is a file that is read or written; give another name"
+            )
+        taken.append(path)
+
+
+def _same_file(a: Path, b: Path) -> bool:
+    return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))

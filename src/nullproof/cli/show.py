@@ -1,0 +1,608 @@
+"""Results as a terminal shows them: a headline, then a table or bars, never a wall of numbers."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from nullproof.data.points import shown_name
+from nullproof.odds.odds import SURE
+from nullproof.results.pictures import factor, histogram, interval_rows
+from nullproof.words import (
+    PLAIN,
+    cut,
+    either,
+    many,
+    odds,
+    per_cent,
+    some,
+    span,
+    tolerance,
+    verdict_meanings,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nullproof.attacks.accuracy import AccuracyCurve
+    from nullproof.attacks.attack import Attack, RowAttack
+    from nullproof.attacks.radius import Radii
+    from nullproof.auditing import Audit
+    from nullproof.cleaning.plan import CleaningPlan
+    from nullproof.counts.index import CountIndex
+    from nullproof.data.points import RowNames
+    from nullproof.model.accuracy import CertaintyCurve
+    from nullproof.model.certify import Certificates
+    from nullproof.model.explain import Explanation, Lead
+    from nullproof.odds.odds import LabelOdds
+
+# How many lines a table has unless all are asked for.
+SHOWN = 20
+_POINTS = "points: --all shows them, --json or -o FILE gives them all"
+_STYLES = {"certain": "green", "holds": "cyan", "open": "yellow"}
+_SIDES = {1: "green", -1: "yellow", 0: ""}
+_DEEDS = {"cells": "cells to blank, or to be wrong,", "rows": "rows to add"}
+_BIAS = (
+    "Bias: how far the share of a value among the missing cells may differ from its share among the known "
+    "cells of the same label and column. 0: they are just like those; 1: they may hold anything."
+)
+_WIDTH, _NAME, _LABELS, _RIVALS, _STAGES, _COLUMNS = 40, 24, 6, 6, 10, 6
+_BLOCKS = " ▁▂▃▄▅▆▇█"
+
+
+@dataclass(frozen=True)
+class Display:
+    """A terminal that shows one answer: all its lines or the first, and whose rows the points are.
+
+    ``first`` is the position of the first point, where one was asked for alone.
+    """
+
+    console: Console
+    everything: bool
+    of_train: bool
+    first: int = 0
+
+    def say(self, line: str, style: str = "") -> None:
+        """Print a line; a text of the data may look like markup."""
+        self.console.print(Text(line, style=style))
+
+    def show(self, drawn: Table | Text) -> None:
+        """Print a table or a picture."""
+        self.console.print(drawn)
+
+    def limit(self, usual: int = SHOWN) -> int:
+        """Return how many lines a table has at most."""
+        return sys.maxsize if self.everything else usual
+
+    def say_more(self, count: int, what: str, limit: int = SHOWN) -> None:
+        """Say how many lines are not shown, if any."""
+        if count > limit:
+            self.say(f"… and {count - limit:,} more {what}", "dim")
+
+    def open(self, name: str | None, index: CountIndex) -> None:
+        """Say which table this is, and whether the points are its rows."""
+        title = repr(index).partition(": ")[2]
+        self.say(title if name is None else f"{name}: {title}", "dim")
+        if self.of_train:
+            self.say("\nThe points are the training rows themselves; name TEST for new rows.")
+
+    def say_next(self, what: str, line: str) -> None:
+        """Say what to do next; the command is one line, however long, so that it can be pasted."""
+        self.say(f"\nNext, {what}:", "dim")
+        self.console.print(Text(f"  {line}"), soft_wrap=True)
+
+
+# Lines and tables -------------------------------------------------------------------------------------
+
+
+def grid(*names: str) -> Table:
+    """Return an empty table; a column whose name begins with ``>`` is flush right."""
+    found = Table(box=None, pad_edge=False, header_style="bold")
+    for name in names:
+        # As text: a name of the data may look like markup.
+        right = name.startswith(">")
+        heading = Text(name[right:])
+        found.add_column(heading, justify="right" if right else "left")
+    return found
+
+
+def _heading(names: RowNames | None) -> str:
+    """Return the heading above points: that of the key, or ``point`` above positions."""
+    return ">point" if names is None else cut(names.column.removeprefix(">"), _NAME)
+
+
+def _point(names: RowNames | None, place: int, first: int = 0) -> Text:
+    """Return a point by its name, shortened, or by its position."""
+    return Text(cut(shown_name(names, place if names is not None else place + first), _NAME))
+
+
+def _label(label: Any, longest: int = 60) -> str:
+    """Write a label; one with a comma stands in quotes, so that a list of labels can be read."""
+    text = cut(str(label), longest)
+    return f'"{text}"' if "," in text else text
+
+
+def _bar(lower: float, upper: float, width: int, style: str) -> Text:
+    """Draw a bar that is full up to a lower share and shaded up to an upper one."""
+    full = int(lower * width)
+    shaded = max(round(upper * width), full) - full
+    line = Text("█" * full, style=style).append("▒" * shaded, style="cyan")
+    return line.append("·" * (width - full - shaded), style="dim")
+
+
+# certify ----------------------------------------------------------------------------------------------
+
+
+def show_certificates(display: Display, result: Certificates) -> None:
+    """Print how many predictions hold and how far, then the points, the weakest first."""
+    display.show(headline(result))
+    for line in _right_ones(result, display.of_train):
+        display.say(line)
+    display.say("")
+    display.show(_groups(result))
+    for line in _remarks(result):
+        display.say(f"\n{line}")
+    if result.n_of("certain") < len(result):
+        display.say("\nPredictions that hold as the bias grows:\n")
+        display.show(_drawn_curve(result.curve()))
+        display.say(f"\n{_BIAS}", "dim")
+    if len(result):
+        display.say("\nThe points, the weakest first:\n")
+        display.show(point_table(result, display.limit()))
+    display.say_more(len(result), _POINTS, display.limit())
+
+
+def headline(result: Certificates) -> Text:
+    """Return the numbers that matter, in one sentence and as a bar."""
+    n = len(result)
+    n_certain, n_holds, n_open = (result.n_of(verdict) for verdict in _STYLES)
+    full = int(_WIDTH * n_certain / max(n, 1))
+    shaded = int(_WIDTH * (n_certain + n_holds) / max(n, 1)) - full
+    line = Text("\n").append("█" * full, _STYLES["certain"]).append("▓" * shaded, _STYLES["holds"])
+    line.append("░" * (_WIDTH - full - shaded), style=_STYLES["open"]).append("\n\n")
+    if not n:
+        sentence = "There are no points."
+    elif n_certain == n:
+        sentence = "The prediction is certain." if n == 1 else f"All {n:,} predictions are certain."
+    else:
+        parts = [
+            f"{n_certain:,} {'is' if n_certain == 1 else 'are'} certain",
+            f"{n_holds:,} more {'holds' if n_holds == 1 else 'hold'} up to {result.up_to}",
+            f"{n_open:,} {'is' if n_open == 1 else 'are'} open",
+        ]
+        sentence = f"Of {many(n, 'prediction')} {either(parts, 'and')}."
+    return line.append(sentence, style="bold")
+
+
+def point_table(result: Certificates, limit: int) -> Table:
+    """Return one line per point, the one that holds the least far first, up to a number of lines."""
+    places = np.argsort(np.nan_to_num(result.tolerance, nan=-1), kind="stable")[:limit]
+    part, names = result.take(places), result.points.names
+    lines = part.listed_columns()
+    rivals = [
+        some(map(_label, others), 3) if others else "" if rival is None else _label(rival)
+        for others, rival in zip(lines["others"], lines["rival"], strict=True)
+    ]
+    judged = {True: "right", False: "wrong", None: ""}
+    columns: list[tuple[str, list[Any]]] = [
+        (_heading(names), [_point(names, place) for place in places.tolist()]),
+        ("predicted", [_short("tie" if one is None else one) for one in lines["predicted"]]),
+        ("verdict", [Text(one, _STYLES[one], no_wrap=True) for one in lines["verdict"]]),
+        (">holds up to", [tolerance(bias) for bias in part.tolerance.tolist()]),
+        ("rival", [_short(rival) for rival in rivals]),
+        (">not known", [f"{count:,}" if count else "" for count in lines["n_own_missing"]]),
+        ("right?", [judged[one] for one in lines.get("right", [])]),
+    ]
+    # A column without a word would take the room of others.
+    columns = [(name, cells) for name, cells in columns if any(map(str, cells))]
+    found = grid(*(name for name, _ in columns))
+    for column in found.columns:
+        # On a narrow terminal names are cut, not verdicts.
+        column.no_wrap = str(column.header) in ("verdict", "right?")
+    for line in zip(*(cells for _, cells in columns), strict=True):
+        found.add_row(*line)
+    return found
+
+
+def _short(label: str) -> Text:
+    """Return a label that is cut off where the line is full."""
+    return Text(label, no_wrap=True, overflow="ellipsis")
+
+
+def _groups(result: Certificates) -> Table:
+    """Return per verdict how many points have it, how many of them are right, and what it means."""
+    known = [] if result.truth is None else [">right"]
+    found = grid("verdict", ">points", ">share", *known, "what it means")
+    for verdict, meaning in verdict_meanings(result.threshold, result.learned).items():
+        n_points = result.n_of(verdict)
+        right = []
+        if result.truth is not None:
+            right = [per_cent(result.truth.groups[verdict].accuracy, PLAIN)]
+        share = per_cent(n_points / max(len(result), 1), PLAIN)
+        name = Text(verdict, _STYLES[verdict], no_wrap=True)
+        found.add_row(name, f"{n_points:,}", share, *right, Text(meaning))
+    for column in found.columns[:-1]:
+        column.no_wrap = True
+    return found
+
+
+def _right_ones(result: Certificates, of_train: bool) -> list[str]:
+    """Say how many are right, where that is known, and compared with what."""
+    sentence = "" if result.truth is None else result.truth.sentence()
+    if result.truth is None or not sentence:
+        return []
+    lines = [f"{sentence[0].upper()}{sentence[1:]}.", result.truth.yardstick()]
+    if of_train:
+        lines.append(
+            "The table has counted these rows already, so the shares of right ones flatter it."
+        )
+    return lines
+
+
+def _remarks(result: Certificates) -> list[str]:
+    """List what else to know: bias by column, missing cells of points."""
+    model, lines = result.model, []
+    named = [
+        f"{name} {float(bias):g}"
+        for name, bias, fixed in zip(model.index.features, model.bias, model.fixed, strict=True)
+        if fixed
+    ]
+    if result.learned:
+        lines.append(
+            "Count a completed table with --like INDEX, so that its bins and weights stay."
+        )
+    if named:
+        lines.append(f"Columns that keep a bias of their own: {either(named, 'and')}.")
+    if result.truth is not None and result.truth.everything.n < len(result):
+        n_unknown = len(result) - result.truth.everything.n
+        lines.append(
+            f"{many(n_unknown, 'point')} without a label that TRAIN has: not counted as right or wrong."
+        )
+    n_points, how = int((result.n_own_missing > 0).sum()), result.points.own_missing
+    if not n_points:
+        return lines
+    have = "1 point has" if n_points == 1 else f"{n_points:,} points have"
+    read = "they are left out" if how == "skip" else "they may hold anything"
+    line = f"{have} missing cells too; {read} (--own-missing {how})."
+    # The other reading compares all pairs of labels, which is too long for a remark where they are many.
+    if model.m <= 500:
+        other: Any = "any" if how == "skip" else "skip"
+        n_now, n_other = int(result.certain.sum()), result.n_certain_if(other)
+        if n_other != n_now:
+            what = "certain" if result.strict else f"certain within {result.up_to}"
+            line += (
+                f" With --own-missing {other} {n_other:,} instead of {n_now:,} points are {what}."
+            )
+    return [*lines, line]
+
+
+def _drawn_curve(curve: CertaintyCurve) -> Text:
+    """Draw how many predictions hold at some biases: a row of blocks above shares and an axis."""
+    wide = 7
+    points = curve.points()
+    shares = [point.n_hold / max(curve.n_points, 1) for point in points]
+    blocks = (_BLOCKS[math.ceil(8 * share)] * (wide - 1) for share in shares)
+    written = (
+        per_cent(share, PLAIN).replace("under", "<").replace("over", ">").replace(" %", "%")
+        for share in shares
+    )
+    axis = (f"{point.bias:g}" for point in points)
+    rows = ["".join(cell.center(wide) for cell in row).rstrip() for row in (blocks, written, axis)]
+    return Text().append(rows[0], style="cyan").append(f"\n{rows[1]}\n{rows[2]}  bias")
+
+
+def show_explanation(display: Display, why: Explanation) -> None:
+    """Print the verdict on the label, then each cell with its factors and a bar."""
+    verdict = "is certain" if why.certain else "is not certain"
+    name = shown_name(why.points.names, why.position)
+    line = f"\nPoint {name}: {why.label} {verdict}; its strongest rival is {why.nearest}"
+    display.say(line, "bold")
+    display.say(f"{why.sentence()}.\n")
+    display.show(_explained(why))
+    display.say_more(len(why.terms), "cells: --json gives them all")
+    if len(why.leads) > 1:
+        display.say("\nThe whole factor against each other label:\n")
+        rivals = grid("label", ">least", ">known cells", ">greatest")
+        weakest = sorted(why.leads.items(), key=lambda pair: pair[1].least)
+        for rival, lead in weakest[:_RIVALS]:
+            rivals.add_row(Text(str(rival)), *_factors(why, lead, str(rival)))
+        display.show(rivals)
+    within = "" if why.model.unbiased is why.model else " (within the bias)"
+    display.say(
+        f"\n× speaks for {why.label}, ÷ for {why.rival}; all factors multiply to the last line. "
+        f"Least: the missing training cells suit {why.label} worst and {why.rival} best{within}; "
+        "greatest: the other way round.",
+        "dim",
+    )
+
+
+def _explained(why: Explanation) -> Table:
+    width, first = 21, why.strongest_first[:SHOWN]
+    ends = [abs(end) for term in first for end in term.lead if math.isfinite(end)]
+    reach = max([*ends, abs(why.prior) if math.isfinite(why.prior) else 0.0]) or 1.0
+
+    def place(log: float) -> int:
+        share = 0.0 if math.isnan(log) else min(max(log / reach, -1.0), 1.0)
+        return width // 2 + round(share * (width // 2))
+
+    def bar(lead: Lead | Sequence[float]) -> Text:
+        least, mark, greatest = map(place, lead)
+        marks = ["▒" if least <= at <= greatest else " " for at in range(width)]
+        marks[width // 2], marks[mark] = "│", "█"
+        return Text("".join(marks), _SIDES[(lead[1] > 0) - (lead[1] < 0)])
+
+    sides = cut(f"{why.rival} ← → {why.label}", width)
+    found = grid("cell", "value", ">least", ">known cells", ">greatest", sides)
+    found.columns[0].overflow = found.columns[1].overflow = "fold"
+    found.columns[-1].no_wrap, found.columns[-1].min_width = True, width
+    for term in first:
+        value = term.cell.shown + ("" if term.weight == 1 else f", weight {term.weight:g}")
+        found.add_row(
+            Text(term.cell.feature), Text(value), *_factors(why, term.lead), bar(term.lead)
+        )
+    same = (why.prior,) * 3
+    found.add_row(Text("prior", "italic"), "", *_factors(why, same), bar(same))
+    found.add_row(Text("all together", "bold"), "", *_factors(why, why.total), "")
+    return found
+
+
+def _factors(why: Explanation, lead: Sequence[float], rival: str | None = None) -> list[Text]:
+    found = []
+    for log in lead:
+        side = (log > 0) - (log < 0)
+        if math.isnan(log):
+            words = "rules both out"
+        elif math.isinf(log):
+            words = f"rules {(rival or why.rival) if side > 0 else why.label} out"
+        else:
+            words = factor(log) if side > 0 else factor(log).replace("×", "÷") if side else "even"
+        found.append(Text(words, _SIDES[side]))
+    return found
+
+
+# radius and poison ------------------------------------------------------------------------------------
+
+
+def show_radii(display: Display, result: Radii) -> None:
+    """Print a histogram of the radii and a table with the weakest points first."""
+    finite = result.radius[(result.radius > 0) & np.isfinite(result.radius)]
+    display.say(f"\n{_broken(result, finite)}.\n", "bold")
+    if len(finite) > 1:
+        display.say(f"{_DEEDS[result.threat]} before a prediction is no longer certain:\n")
+        bars = Table(box=None, pad_edge=False, show_header=False)
+        rows = histogram(finite, 8)
+        most = max(row["n_points"] for row in rows)
+        for row in rows:
+            bar = Text("█" * math.ceil(_WIDTH * row["n_points"] / most), style="cyan")
+            name = Text(span(row["start"], row["stop"]), justify="right")
+            bars.add_row(name, bar, f"{row['n_points']:,}")
+        display.show(bars)
+    places = np.concatenate([result.weakest_first, np.flatnonzero(result.radius == 0)])
+    if len(places):
+        display.say("")
+        display.show(_weakest(result, places[: display.limit()], display.first))
+    display.say_more(len(places), _POINTS, display.limit())
+
+
+def _broken(result: Radii, finite: NDArray[np.float64]) -> str:
+    """Say how many predictions are certain, and after how few cells or rows they no longer are."""
+    n_certain, n_safe = int((result.radius != 0).sum()), int(np.isinf(result.radius).sum())
+    verb = "is" if len(result) == 1 else "are"
+    sentence = f"{n_certain:,} of {many(len(result), 'prediction')} {verb} certain"
+    if len(finite):
+        size = many(int(finite.min()), result.threat[:-1])
+        sentence += f"; the weakest no longer is after {size}"
+    if len(finite) > 1:
+        sentence += f", half of those with an attack take {np.median(finite):,g} or more"
+    return f"{sentence}; no attack exists for {n_safe:,} of them" if n_safe else sentence
+
+
+def _weakest(result: Radii, places: NDArray[np.intp], first: int) -> Table:
+    found = grid(_heading(result.names), ">radius", "label now", "rival")
+    for place in places.tolist():
+        one = result[place]
+        size = "no attack" if math.isinf(one.radius) else f"{one.radius:,.0f}"
+        size = size if one.not_worked_out is None else "not worked out"
+        label, rival = ("" if name is None else _label(name) for name in (one.label, one.rival))
+        label = label if one.radius else "not certain"
+        found.add_row(_point(result.names, place, first), size, Text(label), Text(rival))
+    return found
+
+
+def show_attack(display: Display, attack: Attack | RowAttack) -> None:
+    """Print what it costs, how good that is, and which cells are blanked or rows added."""
+    display.say(f"\n{attack!r}\n", "bold")
+    n_weak = sum(target.radius == 0 for target in attack.targets)
+    if n_weak:
+        display.say(f"{n_weak:,} of the points were not certain before and cost nothing.\n")
+    blanks: Any = getattr(attack, "blanks", None)
+    if blanks:
+        display.show(_blanked(attack, display.limit()))
+        what = "lines: --all shows them, --json lists each cell"
+        display.say_more(len(blanks), what, display.limit())
+    added: Any = getattr(attack, "added", None)
+    if added:
+        display.show(_added(attack, display.limit()))
+        display.say_more(len(added), "kinds of rows: --json gives them all", display.limit())
+    if blanks or added:
+        display.say(f"\n{attack.effect}")
+
+
+def _blanked(attack: Any, limit: int) -> Table:
+    features, labels = attack.index.schema.features, attack.index.labels
+    found = grid(">cells", "column", "value", "label")
+    for blank in sorted(attack.blanks, key=lambda blank: -blank.n_cells)[:limit]:
+        found.add_row(
+            f"{blank.n_cells:,}",
+            Text(features[blank.feature].name),
+            Text(features[blank.feature].values[blank.candidates[0]]),
+            Text(str(labels[blank.label])),
+        )
+    return found
+
+
+def _added(attack: Any, limit: int) -> Table:
+    names = attack.index.features[:_COLUMNS]
+    more = len(attack.index.features) - len(names)
+    found = grid(">rows", "label", *names, *([f"{more} more columns"] if more else []))
+    for rows in sorted(attack.added, key=lambda rows: -rows.n_rows)[:limit]:
+        values = attack.values(rows)
+        cells = [Text(cut(values[name], 20)) for name in names]
+        label = Text(str(attack.index.labels[rows.label]))
+        found.add_row(f"{rows.n_rows:,}", label, *cells, *(["…"] if more else []))
+    return found
+
+
+def show_accuracy_curve(display: Display, curve: AccuracyCurve) -> None:
+    """Print how many predictions are right, then how many stay so as attacks grow."""
+    right, known = int(curve.right.sum()), many(curve.n_known, "prediction")
+    display.say(f"\n{right:,} of {known} with a known true label are right\n", "bold")
+    display.say("right, and so whatever the missing cells hold and whatever an attack does:\n")
+    deed = {"cells": "training cells blanked or wrong", "rows": "training rows added"}
+    found = grid(f">{deed[curve.threat]}", "", ">share", ">points")
+    sizes = curve.steps.tolist() if display.everything else curve.some_sizes()
+    for k in sizes:
+        bar = Text("█" * round(_WIDTH * curve.at(k)), style="cyan")
+        found.add_row(f"{k:,}", bar, per_cent(curve.at(k), PLAIN), f"{curve.n_at(k):,}")
+    display.show(found)
+    if not display.everything and len(curve.steps) > len(sizes):
+        display.say("--all shows every step, --json or -o FILE gives them", "dim")
+
+
+# odds, clean, audit -----------------------------------------------------------------------------------
+
+
+def show_odds(display: Display, result: LabelOdds) -> None:
+    """Print how many predictions are the same in nearly all worlds, and bars of the weakest points."""
+    n_certain, n_likely = int((result.same[:, 0] == 1).sum()), int(result.sure.sum())
+    line = Text("\n")
+    if len(result) == 1:
+        label = "" if result.predicted[0] is None else f"{result.predicted[0]}: "
+        line.append(f"{label}{result.sentence(0)}\n", style="bold")
+    else:
+        of = f"{n_likely:,} of {len(result):,} predictions"
+        line.append(f"{of} are the same in at least 99 % of the worlds", style="bold")
+        line.append(f", {n_certain:,} of them in all\n")
+    display.show(line)
+    found = grid(_heading(result.names), "label", "share of the worlds", ">")
+    for position in result.weakest()[: display.limit()].tolist():
+        lower, upper = result.lower[position], result.upper[position]
+        order = [i for i in np.argsort(-upper, kind="stable").tolist() if upper[i] > 0]
+        order.sort(key=lambda i: i != result.winners[position])
+        for rank, i in enumerate(order[:_LABELS]):
+            name = "" if rank else _point(result.names, position, display.first)
+            low, high = float(lower[i]), float(upper[i])
+            bar = _bar(low, high, 24, "green" if low >= SURE else "cyan")
+            found.add_row(name, Text(str(result.labels[i])), bar, odds(low, high, PLAIN))
+        if len(order) > _LABELS:
+            found.add_row("", Text(f"… {len(order) - _LABELS:,} more", style="dim"), "", "")
+    display.show(found)
+    display.say_more(len(result), _POINTS, display.limit())
+
+
+def show_plan(display: Display, plan: CleaningPlan, brought: dict[str, Any] | None) -> None:
+    """Print what the answers brought, then what to look up next."""
+    if brought is not None:
+        _show_brought(display, brought)
+    display.say(f"\n{plan.headline}", "bold")
+    display.say(plan.meaning, "dim")
+    if plan.steps:
+        _show_stages(display, plan)
+    else:
+        display.say(plan.nothing_to_do)
+    if plan.stuck:
+        names = (shown_name(plan.points.names, place) for place in plan.stuck)
+        display.say(f"\nLabels tie whatever these cells hold for point {some(names, 10)}.")
+    for sentence in filter(None, (plan.hint, plan.certainty)):
+        display.say(f"\n{sentence}")
+
+
+def _show_stages(display: Display, plan: CleaningPlan) -> None:
+    limit, width = display.limit(_STAGES), 12
+    display.say("Look up these missing cells of the training table first:\n")
+    found = grid(">cells", ">so far", "columns (and labels)", ">done", "")
+    whole = max(plan.n_points - plan.n_done, 1)
+    for stage in plan.stages[:limit]:
+        share = (stage.expected - plan.n_done) / whole
+        full = round(width * min(max(share, 0), 1))
+        found.add_row(
+            f"{stage.n_cells:,}",
+            f"{stage.so_far:,}",
+            Text(stage.columns(), no_wrap=True, overflow="ellipsis"),
+            f"{stage.expected:,.1f}",
+            Text("█" * full, "green").append("·" * (width - full), "dim"),
+        )
+    for place in (0, 1, 3, 4):
+        found.columns[place].no_wrap = True
+    display.show(found)
+    what = "lines: --all shows them, --json lists every step"
+    display.say_more(len(plan.stages), what, limit)
+    rest = plan.n_cells - plan.stages[-1].so_far
+    if rest:
+        display.say(
+            f"{many(rest, 'cell')} probably bring nothing more; points near a tie may need them.",
+            "dim",
+        )
+    display.say("Done: the points expected to be done after a line and those above it.", "dim")
+    if plan.stop is not None:
+        display.say(f"\n{plan.stop.sentence}")
+
+
+def _show_brought(display: Display, brought: dict[str, Any]) -> None:
+    gained, n_before, n_now = brought["became_done"], brought["n_done_before"], brought["n_done"]
+    answers, lost = many(brought["n_answers"], "answer"), n_before + len(gained) - n_now
+    display.say(f"\n{answers} taken: {many(n_now, 'point')} done, {n_before:,} before")
+    if lost:
+        display.say(
+            f"{many(lost, 'point')} no longer: with the known cells what resembles them changes too, and a "
+            "row that is a point has new cells of its own"
+        )
+    for entry in gained[:SHOWN]:
+        display.say(f"  point {entry.get('key') or entry['point']} is done: {entry['label']}")
+    display.say_more(len(gained), "points: --json lists all")
+
+
+def show_audit(display: Display, result: Audit) -> None:
+    """Print what was seen, and the predictions that changed in most worlds first."""
+    display.say(f"\n{result.sentence()}.\n", "bold")
+    order = np.argsort(-result.n_changed_worlds, kind="stable")[: int(result.changed.sum())]
+    if len(order):
+        names = result.points.names
+        found = grid(_heading(names), "predicted", "also seen", ">worlds")
+        for place in order[: display.limit()].tolist():
+            one = result[place]
+            others = ", ".join(_label(label) for label in one.seen if label != one.predicted)
+            n_worlds = f"{one.n_changed_worlds:,} of {result.n_worlds:,}"
+            found.add_row(_point(names, place), Text(str(one.predicted)), Text(others), n_worlds)
+        display.show(found)
+        display.say_more(len(order), _POINTS, display.limit())
+    display.say(f"\n{result.confidence()}", "dim")
+
+
+# demo -------------------------------------------------------------------------------------------------
+
+
+def intervals(result: Certificates, position: int, width: int = 48) -> Table:
+    """Draw per label a bar from its least to its greatest support, on one logarithmic scale."""
+    by_label = (result.min_log_support, result.max_log_support, result.possible)
+    supports = zip(result.labels, *(one[position].tolist() for one in by_label), strict=True)
+    rows = interval_rows(supports)
+    finite = [end for row in rows for end in (row.low, row.high) if math.isfinite(end)]
+    left, right = (min(finite), max(finite)) if finite else (0.0, 0.0)
+    scale = (width - 1) / (right - left) if right > left else 0.0
+    found = Table(box=None, pad_edge=False, show_header=False)
+    for row in rows:
+        start, stop = (
+            round((end - left) * scale) if math.isfinite(end) else 0 for end in (row.low, row.high)
+        )
+        bar = Text(" " * start).append("━" * (stop - start + 1), style="cyan")
+        found.add_row(Text(row.label, style="bold"), bar, row.text)
+    return found

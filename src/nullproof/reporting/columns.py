@@ -1,0 +1,148 @@
+"""What a report says about the columns: a profile of each, and what the model does not use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nullproof.cleaning.forecast import column_effects
+from nullproof.cleaning.plan import CleaningPlan
+from nullproof.counts.columns import ColumnLine
+from nullproof.counts.index import CountIndex
+from nullproof.data.notices import in_shell
+from nullproof.data.schema import IGNORED, NAMES_ROWS
+from nullproof.words import text
+
+_MOST_COLUMNS, _MOST_EFFECTS, _MOST_VALUES = 100, 40, 24
+_REASONS = {
+    NAMES_ROWS: ("left out, since it seems to name the rows", "keep"),
+    "one bin": ("no cut of its numbers says enough about the label, so it has one bin", "binning"),
+    "one value": ("all known cells hold the same value", None),
+    "weight 0": ("weight 0: the other columns say the same", "weights"),
+}
+
+
+def profiles(index: CountIndex, plan: CleaningPlan | None) -> dict[str, Any]:
+    """Describe each column, those with the most missing cells first, and what its missing cells do."""
+    effects, is_done = _effects(plan), plan is not None and bool(plan.done.all())
+    lines = sorted(
+        (line for line in index.columns if line.use != "label"),
+        key=lambda line: (line.use != "feature", -(line.missing or 0.0)),
+    )
+    listed = [_profile(index, line, effects, is_done) for line in lines[:_MOST_COLUMNS]]
+    return {"listed": listed, "n_left_off": len(lines) - len(listed)}
+
+
+def _profile(
+    index: CountIndex, line: ColumnLine, effects: dict[str, float], is_done: bool
+) -> dict[str, Any]:
+    j = index.schema.position.get(line.name)
+    n_missing = 0 if j is None else int(index.n_open[j].sum())
+    counts = [] if j is None else index.exact(j)[:-1].sum(axis=1).tolist()
+    order = list(range(len(counts)))
+    if not line.edges and len(order) > 1:
+        order.sort(key=lambda code: -counts[code])
+    total = max(sum(counts), 1)
+    return {
+        "column": text(line.name),
+        "use": line.use,
+        "kind": line.kind,
+        "n_missing": n_missing,
+        "share": line.missing,
+        "binned": bool(line.edges),
+        "n_values": len(line.values),
+        "values": [
+            {
+                "value": text(line.values[code]),
+                "n_cells": counts[code],
+                "share": counts[code] / total,
+            }
+            for code in order[:_MOST_VALUES]
+        ],
+        "weight": line.weight,
+        "expected": effects.get(line.name),
+        "effect": _effect(line, n_missing, effects, is_done),
+    }
+
+
+def _effect(line: ColumnLine, n_missing: int, effects: dict[str, float], is_done: bool) -> str:
+    """Say what the missing cells of a column do to the predictions."""
+    if line.use != "feature":
+        return f"not used: {line.why}"
+    if not line.plays_a_part:
+        return f"not used: {_why_idle(line)}"
+    if not n_missing:
+        return "no cell is missing"
+    if line.name not in effects:
+        return "every row holds already" if is_done else "not worked out"
+    expected = effects[line.name]
+    if expected < 0.05:
+        return "known, they would help no further row"
+    return f"known, they would let {expected:,.1f} more rows hold"
+
+
+def _effects(plan: CleaningPlan | None) -> dict[str, float]:
+    """Estimate how many more points would be done if one column had no missing cells."""
+    if plan is None or plan.done.all():
+        return {}
+    index = plan.model.index
+    n_missing = index.n_open.sum(axis=1)
+    features = np.argsort(-n_missing, kind="stable")[: int((n_missing > 0).sum())]
+    judged = features[:_MOST_EFFECTS].tolist()
+    effects = column_effects(plan.model, plan.points, plan.done, judged) if judged else []
+    return {index.features[j]: round(effect, 1) for j, effect in zip(judged, effects, strict=True)}
+
+
+def _why_idle(line: ColumnLine) -> str:
+    if len(line.values) < 2:
+        return "one bin" if line.edges else "one value"
+    return "weight 0"
+
+
+def unused(index: CountIndex, notices: Sequence[str], *, flags: bool) -> list[dict[str, Any]]:
+    """List what the model does not use, each with the option that undoes it.
+
+    Columns are listed if the program left them out, or if they have missing cells and no part in any
+    prediction; then values that were taken as missing, which only the notices of the reading name.
+    ``flags``: whether options are written for the command line or for Python.
+    """
+    groups: dict[str, list[ColumnLine]] = {}
+    for line in index.columns:
+        if line.use == "left out" and line.why != IGNORED:
+            groups.setdefault(line.why, []).append(line)
+        elif line.use == "feature" and line.missing and not line.plays_a_part:
+            groups.setdefault(_why_idle(line), []).append(line)
+    found = []
+    for why, lines in groups.items():
+        lines.sort(key=lambda line: -(line.missing or 0.0))
+        reason, option = _REASONS.get(why, (why, None))
+        found.append(
+            {
+                "columns": [text(line.name) for line in lines],
+                "missing": [line.missing for line in lines],
+                "why": reason,
+                "undo": _undo(option, [line.name for line in lines], flags),
+            }
+        )
+    undo = "--missing-only TEXT" if flags else "missing_only=(…)"
+    for notice in notices:
+        if "taken as missing" in notice:
+            what, _, _ = notice.partition("; if ")
+            found.append({"columns": [], "missing": [], "why": text(what), "undo": undo})
+    return found
+
+
+def _undo(option: str | None, names: list[str], flags: bool) -> str | None:
+    """Write an option as it is typed; it names the first columns."""
+    if option is None:
+        return None
+    if option == "weights":
+        return "--weights equal" if flags else 'weights="equal"'
+    if option == "binning":
+        return "--binning uniform" if flags else 'binning="uniform"'
+    first = [text(name) for name in names[:3]]
+    if flags:
+        return " ".join(f"--{option} {in_shell(name)}" for name in first)
+    return f"{option}=({', '.join(repr(name) for name in first)}{',' * (len(first) == 1)})"
