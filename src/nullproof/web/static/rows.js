@@ -65,6 +65,7 @@ export class Rows {
       features,
       turn: 0,
       chosen: null,
+      opened: null,
       offset: 0,
       sort: "tolerance",
       down: false,
@@ -334,11 +335,16 @@ export class Rows {
     }
     if (focus) this.result.address({ row: place });
     try {
-      const row = await ask(`analyses/${this.result.id}/points/${place}`);
-      if (place !== this.chosen) return;
-      this.#draw(row);
+      // A row that is open already is drawn at once: values tried in it must not be lost to a late answer.
+      if (place !== this.opened?.place) {
+        const row = await ask(`analyses/${this.result.id}/points/${place}`);
+        if (place !== this.chosen) return;
+        this.opened = { place, row };
+      }
+      this.#draw(this.opened.row);
       if (focus) this.panel.querySelector("article").focus();
     } catch (failed) {
+      this.opened = null;
       fill(this.panel, problem(failed.message));
     }
   }
