@@ -111,7 +111,7 @@ def test_no_surface_contradicts_another(
     assert (cleaning is None) == (not plan["steps"])
     if cleaning is not None:
         assert (cleaning["n_done"], cleaning["n_cells"]) == (n_held, plan["n_cells"])
-        assert cleaning["stages"][0]["columns"] in report["next"]["text"]
+        assert cleaning["first"] in report["next"]["text"]
 
     radii = {point["point"]: point["radius"] for point in told("radius")["points"]}
     exact = radius(index, "test.csv").radius

@@ -85,11 +85,11 @@ def number(exact: Fraction) -> str:
     return repr(near).removesuffix(".0") if near == exact else shortened(str(exact))
 
 
-def amount(value: float | None) -> str:
-    """An amount in a table: ``1,234.5``, and nothing for None."""
-    if value is None:
-        return ""
-    return f"{value:,.10g}" if isinstance(value, float) else f"{value:,}"
+def estimate(number: float) -> str:
+    """Write an estimated number of points as a person would: ``4,075``, and ``12.4`` below a hundred."""
+    # A document keeps one decimal, and every surface must write the same number.
+    tenths = round(number, 1)
+    return f"{tenths:,.0f}" if tenths >= 100 else f"{tenths:,.1f}"
 
 
 def rounded(value: float) -> str:

@@ -38,7 +38,7 @@ from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.odds.filling import refuse
 from nullproof.progress import Progress, within
 from nullproof.results.pictures import ROWS, shown_table
-from nullproof.words import many, some
+from nullproof.words import estimate, many, some
 
 USUAL_BIAS = Fraction(1, 20)
 # The missing cells beyond which certainty is too much to ask for, as a share of all.
@@ -47,8 +47,6 @@ _TOO_MANY = 0.1
 _STEP_CELLS, _STEP_SHARE = 100, 20
 _MOST_STAGES = 20
 _LEAST_RISE = 0.5
-# The share of what a plan brings at which its headline says how many cells that takes.
-_NEARLY_ALL = 0.99
 # How far the curve must rise above a straight line, as a share of its rise, before a stop is named.
 _BEND = 0.1
 
@@ -90,12 +88,12 @@ class Stage(NamedTuple):
     def n_cells(self) -> int:
         return sum(step.n_cells for step in self.steps)
 
-    def columns(self, most: int = 4) -> str:
-        """Name the columns, with the labels of the rows to look at."""
+    def columns(self, most: int = 4, rows: str = "") -> str:
+        """Name the columns, with the labels of the rows to look at; ``rows`` stands before the labels."""
         labels: dict[str, dict[str, None]] = {}
         for step in self.steps:
             labels.setdefault(step.feature, {})[str(step.label)] = None
-        return some((f"{name} ({some(own, 2)})" for name, own in labels.items()), most)
+        return some((f"{name} ({rows}{some(own, 2)})" for name, own in labels.items()), most)
 
 
 class Stop(NamedTuple):
@@ -111,8 +109,8 @@ class Stop(NamedTuple):
         """Say the same in words."""
         first = "cell is" if self.n_cells == 1 else f"{self.n_cells:,} cells are"
         return (
-            f"Where to stop: the first {first} expected to bring {self.gain:,.1f} points, the other "
-            f"{self.n_after:,} only {self.gain_after:,.1f} more."
+            f"Where to stop: the first {first} expected to bring {estimate(self.gain)} points, "
+            f"the other {self.n_after:,} only {estimate(self.gain_after)} more."
         )
 
 
@@ -220,16 +218,6 @@ class CleaningPlan:
         n_cells, total = int(cells[bend]), int(cells[-1])
         return Stop(n_cells, float(rise[bend]), total - n_cells, float(rise[-1] - rise[bend]))
 
-    @property
-    def _enough(self) -> tuple[int, float]:
-        """The cells that bring nearly all that the whole plan brings, and the points done then."""
-        cells, expected = self.curve["n_cells"], self.curve["expected"]
-        enough = self.n_done + _NEARLY_ALL * (max(expected) - self.n_done)
-        place = next(place for place, after in enumerate(expected) if after >= enough)
-        # Where nothing is gained, the whole plan is what there is to say.
-        place = place or len(expected) - 1
-        return cells[place], expected[place]
-
     # In words -------------------------------------------------------------------------------------
 
     @property
@@ -243,8 +231,8 @@ class CleaningPlan:
         said = f"{self.n_done:,} of {many(self.n_points, 'point')} {self.what}"
         if not self.steps:
             return said
-        n_cells, expected = self._enough
-        return f"{said}; with {many(n_cells, 'cell')} looked up {expected:,.1f} are expected"
+        last = self.stages[-1]
+        return f"{said}; with {many(last.so_far, 'cell')} looked up {estimate(last.expected)} are expected"
 
     @property
     def meaning(self) -> str:
@@ -363,7 +351,8 @@ class CleaningPlan:
     def __repr__(self) -> str:
         lines = [f"CleaningPlan: {self.headline}"]
         lines += [
-            f"  {many(stage.n_cells, 'cell')} of {stage.columns()}: then {stage.expected:,.1f} expected"
+            f"  {many(stage.n_cells, 'cell')} of {stage.columns()}: "
+            f"then {estimate(stage.expected)} expected"
             for stage in self.stages[:5]
         ]
         return "\n".join(lines + (["  …"] if len(self.stages) > 5 else []))

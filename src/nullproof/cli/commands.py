@@ -60,7 +60,7 @@ def certify(request: Request) -> None:
     request.answer(
         result,
         show_certificates,
-        after_certify(request, index, bool(result.certain.all())),
+        after_certify(request, index, result.n_of("open")),
         share=_share(result.certain),
         n_missing=index.n_missing,
         own_missing=request.own_missing,
@@ -68,9 +68,9 @@ def certify(request: Request) -> None:
     )
 
 
-def after_certify(request: Request, index: CountIndex, all_certain: bool) -> tuple[str, str]:
-    """Say what is next: what to clean, or the radius where all are certain."""
-    if all_certain or not index.n_missing:
+def after_certify(request: Request, index: CountIndex, n_open: int) -> tuple[str, str]:
+    """Say what is next: what to clean, or the radius where no prediction is open; as a report does."""
+    if not n_open or not index.n_missing:
         return _then_radius(request)
     return _then_clean(request, bias=request.bias)
 

@@ -20,6 +20,7 @@ from nullproof.words import (
     PLAIN,
     cut,
     either,
+    estimate,
     many,
     odds,
     per_cent,
@@ -537,7 +538,7 @@ def _show_stages(display: Display, plan: CleaningPlan) -> None:
             f"{stage.n_cells:,}",
             f"{stage.so_far:,}",
             Text(stage.columns(), no_wrap=True, overflow="ellipsis"),
-            f"{stage.expected:,.1f}",
+            estimate(stage.expected),
             Text("█" * full, "green").append("·" * (width - full), "dim"),
         )
     for place in (0, 1, 3, 4):

@@ -56,7 +56,7 @@ def certify_in_blocks(request: Request, bias: Any) -> None:
     if actual is not None and not (actual >= 0).any():
         actual = None
     step = max(_FEWEST_POINTS, _BLOCK_CELLS // max(1, len(index.features)))
-    n_certain = 0
+    n_certain = n_open = 0
 
     def certified(first: int) -> tuple[int, Certificates]:
         """Return the certificates of a block, with all that is written of its points worked out."""
@@ -69,15 +69,16 @@ def certify_in_blocks(request: Request, bias: Any) -> None:
         return first, found
 
     def frames(say: Progress) -> Iterator[Any]:
-        nonlocal n_certain
+        nonlocal n_certain, n_open
         for first, found in on_both_cores(certified, range(0, max(1, len(points)), step)):
             n_certain += int(found.certain.sum())
+            n_open += found.n_of("open")
             say("certifying", (first + len(found)) / max(1, len(points)))
             yield frame_of(found.file_columns(first))
 
     with working("certifying") as say:
         write_frames(request.output, frames(say))
-    following = after_certify(request, index, n_certain == len(points))
+    following = after_certify(request, index, n_open)
     with request.checking(n_certain / len(points) if len(points) else 1.0):
         request.tell_written(len(points), following)
 

@@ -13,14 +13,17 @@ from nullproof.counts.columns import ColumnLine
 from nullproof.counts.index import CountIndex
 from nullproof.data.notices import in_shell
 from nullproof.data.schema import IGNORED, NAMES_ROWS
-from nullproof.words import text
+from nullproof.words import estimate, text
 
 _MOST_COLUMNS, _MOST_EFFECTS, _MOST_VALUES = 100, 40, 24
 _REASONS = {
-    NAMES_ROWS: ("left out, since it seems to name the rows", "keep"),
+    NAMES_ROWS: ("left out: most rows have a value of their own there", "keep"),
     "one bin": ("no cut of its numbers says enough about the label, so it has one bin", "binning"),
     "one value": ("all known cells hold the same value", None),
-    "weight 0": ("weight 0: the other columns say the same", "weights"),
+    "weight 0": (
+        "counts for nothing: beside the other columns it says nothing new about the label",
+        "weights",
+    ),
 }
 
 
@@ -29,7 +32,7 @@ def profiles(index: CountIndex, plan: CleaningPlan | None) -> dict[str, Any]:
     effects, is_done = _effects(plan), plan is not None and bool(plan.done.all())
     lines = sorted(
         (line for line in index.columns if line.use != "label"),
-        key=lambda line: (line.use != "feature", -(line.missing or 0.0)),
+        key=lambda line: -(line.missing or 0.0),
     )
     listed = [_profile(index, line, effects, is_done) for line in lines[:_MOST_COLUMNS]]
     return {"listed": listed, "n_left_off": len(lines) - len(listed)}
@@ -79,8 +82,8 @@ def _effect(line: ColumnLine, n_missing: int, effects: dict[str, float], is_done
         return "every row holds already" if is_done else "not worked out"
     expected = effects[line.name]
     if expected < 0.05:
-        return "known, they would help no further row"
-    return f"known, they would let {expected:,.1f} more rows hold"
+        return "if they were known, no further row would hold"
+    return f"if they were known, {estimate(expected)} more rows would hold"
 
 
 def _effects(plan: CleaningPlan | None) -> dict[str, float]:
@@ -135,14 +138,14 @@ def unused(index: CountIndex, notices: Sequence[str], *, flags: bool) -> list[di
 
 
 def _undo(option: str | None, names: list[str], flags: bool) -> str | None:
-    """Write an option as it is typed; it names the first columns."""
+    """Write an option as it is typed."""
     if option is None:
         return None
     if option == "weights":
         return "--weights equal" if flags else 'weights="equal"'
     if option == "binning":
         return "--binning uniform" if flags else 'binning="uniform"'
-    first = [text(name) for name in names[:3]]
+    listed = [text(name) for name in names]
     if flags:
-        return " ".join(f"--{option} {in_shell(name)}" for name in first)
-    return f"{option}=({', '.join(repr(name) for name in first)}{',' * (len(first) == 1)})"
+        return " ".join(f"--{option} {in_shell(name)}" for name in listed)
+    return f"{option}=({', '.join(repr(name) for name in listed)}{',' * (len(listed) == 1)})"

@@ -32,6 +32,7 @@ from nullproof.attacks.radius import Radii, radii_of
 from nullproof.cleaning.plan import CleaningPlan, plan_of, usual_goal
 from nullproof.data.notices import standing_notices
 from nullproof.data.points import evenly, unseen_notices
+from nullproof.data.schema import ONE
 from nullproof.model.accuracy import BIASES, Truth
 from nullproof.model.certify import Certificates, certificates_of
 from nullproof.model.model import Model
@@ -43,7 +44,16 @@ from nullproof.reporting import rows
 from nullproof.reporting.columns import profiles, unused
 from nullproof.results import label_sets
 from nullproof.results.pictures import histogram
-from nullproof.words import many, number, per_cent, shortened, some, text, verdict_meanings
+from nullproof.words import (
+    estimate,
+    many,
+    number,
+    per_cent,
+    shortened,
+    some,
+    text,
+    verdict_meanings,
+)
 
 LIMIT = 200
 # Two worlds of a point cost time for every feature.
@@ -217,6 +227,7 @@ def _table(model: Model) -> dict[str, Any]:
         "n_missing": index.n_missing,
         "share_missing": index.n_missing / n_cells if n_cells else None,
         "alpha": number(model.alpha),
+        "weighted": {*index.schema.weights} != {ONE},
     }
 
 
@@ -269,9 +280,9 @@ def _finding(document: dict[str, Any]) -> str:
     if plan:
         first = plan["stages"][0]
         return (
-            f"Missing cells of {first['columns']} matter most: {many(first['n_cells'], 'cell')} looked up "
+            f"Missing cells of {plan['first']} matter most: {many(first['n_cells'], 'cell')} looked up "
             f"are expected to bring the rows that hold from {plan['n_done']:,} to "
-            f"{first['expected']:,.1f} of {plan['n_points']:,}."
+            f"{estimate(first['expected'])} of {plan['n_points']:,}."
         )
     found = []
     if not document["table"]["n_missing"]:
@@ -281,7 +292,7 @@ def _finding(document: dict[str, Any]) -> str:
     if fragility["least"] is not None:
         is_are = "is" if fragility["least"] == 1 else "are"
         found.append(
-            "the weakest certain prediction no longer is once "
+            "the weakest certain prediction is no longer certain once "
             f"{many(fragility['least'], 'training cell')} {is_are} blanked or wrong"
         )
     said = "; ".join(found)
@@ -295,7 +306,7 @@ def _next(document: dict[str, Any], commands: Mapping[str, str]) -> dict[str, An
         first = plan["stages"][0]
         what = (
             f"Look up missing cells of the training table, first {many(first['n_cells'], 'cell')} of "
-            f"{first['columns']}"
+            f"{plan['first']}"
         )
         lead, command = ". The whole list:", commands.get("clean")
     elif document["fragility"]["n_certain"]:
@@ -465,10 +476,15 @@ def _cleaning(plan: CleaningPlan | None) -> dict[str, Any] | None:
             }
             for stage in plan.stages[:_MOST_STAGES]
         ],
+        "first": text(plan.stages[0].columns(rows="rows labelled ")),
         "n_left_off": max(0, len(plan.stages) - _MOST_STAGES),
         "drawn": {
             "n_cells": [int(cells[at]) for at in drawn],
-            "share": [float(expected[at]) / max(plan.n_points, 1) for at in drawn],
+            # Of the rows that are not done yet: most are, often, and the curve would be flat.
+            "share": [
+                max(0.0, float(expected[at]) - plan.n_done) / max(plan.n_points - plan.n_done, 1)
+                for at in drawn
+            ],
         },
         "stop": None if plan.stop is None else plan.stop.sentence,
         "certainty": plan.certainty,

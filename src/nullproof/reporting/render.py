@@ -205,7 +205,7 @@ def _sentence(text: str) -> str:
 
 
 _FILTERS = {
-    "amount": words.amount,
+    "estimate": words.estimate,
     "count": lambda number: f"{number:,}",
     "many": words.many,
     "per_cent": words.per_cent,
@@ -272,12 +272,9 @@ def _certified(accuracy: Document) -> str:
 
 
 def _plan(plan: Document) -> str:
-    done = plan["n_done"] / max(plan["n_points"], 1)
-    told = (
-        f"Share of rows expected to be done by cells looked up: {words.per_cent(done)} before any."
-    )
     drawn = plan["drawn"]
-    return pictures.curve_by_size(drawn["n_cells"], drawn["share"], told, "cells looked up", done)
+    told = f"Share of the other rows expected to be done: {words.per_cent(drawn['share'][-1])} at the end."
+    return pictures.curve_by_size(drawn["n_cells"], drawn["share"], told, "cells looked up")
 
 
 def _distribution(column: Document) -> str:

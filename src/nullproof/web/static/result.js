@@ -161,6 +161,7 @@ export class Result {
     const entry = this.document.unused.find(({ undo }) => undo === code.textContent.trim());
     const again = {
       "--keep": { keep: [...this.order.keep, ...(entry?.columns ?? [])] },
+      "--binning": { binning: typed[0] },
       "--weights": { weights: typed[0] },
       "--missing-is-value": {
         missing_is_value: [...this.order.missing_is_value, ...(entry?.columns ?? [])],
@@ -169,7 +170,11 @@ export class Result {
     if (!again) return;
     code.closest(".small").replaceWith(
       " ",
-      button("Use it", () => this.start({ ...this.order, ...again }), "quiet tiny"),
+      button(
+        entry?.columns.length > 1 ? "Use them" : "Use it",
+        () => this.start({ ...this.order, ...again }),
+        "quiet tiny",
+      ),
     );
   }
 

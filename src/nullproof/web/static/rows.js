@@ -30,7 +30,7 @@ const COLUMNS = [
   [
     "right?",
     null,
-    (line) => line.truth === null ? "–" : line.right ? "right" : ["no: ", name(line.truth, 24)],
+    (line) => line.truth === null ? "–" : line.right ? "right" : ["wrong: ", name(line.truth, 24)],
   ],
   ["verdict", null, (line) => tag(line.verdict)],
   ["holds up to", "tolerance", (line) => shownBias(line.tolerance)],
@@ -221,7 +221,7 @@ export class Rows {
       el("b", {}, `${count(step.n_hold)} of ${many(all, "prediction")} hold`),
       ` at a bias of ${step.bias}: the same label ${meaning(step.bias)}. ${
         count(certain)
-      } of them are certain, ${count(step.n_open)} are open.`,
+      } of them are certain; the other ${count(step.n_open)} are open.`,
     );
     this.input.setAttribute(
       "aria-valuetext",
