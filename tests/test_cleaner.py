@@ -83,7 +83,7 @@ def test_saving_and_resuming(tmp_path: Path) -> None:
         some = rng.sample([*truth], rng.randint(0, len(truth)))
         # One by one or together, as values or as texts.
         for cell in some:
-            rng.choice([cleaner.fill, cleaner.answer])({cell: truth[cell]})
+            cleaner.fill({cell: truth[cell]})
         cleaner.save(tmp_path / "saved.json")
         other.resume(tmp_path / "saved.json")
         assert other.index == cleaner.index
@@ -228,7 +228,7 @@ def test_a_number_that_means_missing_is_no_answer() -> None:
     index = CountIndex.from_table(table, label="y", missing=[-9], binning="none")
     cleaner = Cleaner(index, table[:2], table)
     with pytest.raises(NullproofError, match="means missing in this table"):
-        cleaner.answer({(2, "x"): "-9.0"})
+        cleaner.fill({(2, "x"): "-9.0"})
     with pytest.raises(NullproofError, match="means missing in this table"):
         cleaner.fill({(2, "x"): -9})
     assert cleaner.filled == {}

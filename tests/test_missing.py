@@ -323,8 +323,8 @@ def test_what_is_done_later_leaves_rows_without_a_label_alone(tmp_path: Path) ->
         assert whole["age"].null_count() == 1
     cleaner = Cleaner(index, [(31, "Ulm")], path, alpha=1)
     with pytest.raises(NullproofError, match="row 4, which has no label and was left out"):
-        cleaner.answer({(4, "age"): "40"})
-    cleaner.answer({(2, "age"): "40", (3, "town"): "Ulm"})
+        cleaner.fill({(4, "age"): "40"})
+    cleaner.fill({(2, "age"): "40", (3, "town"): "Ulm"})
     assert cleaner.index.n_missing == 0
     filled = cleaner.complete()
     assert (filled["age"][2], filled["town"][3]) == (40, "Ulm")

@@ -86,7 +86,7 @@ def test_what_is_not_there(result: Any, which: Any, message: str) -> None:
         result[which]
 
 
-@pytest.mark.parametrize("name", ["radii", "odds"])
+@pytest.mark.parametrize("name", ["certificates", "radii", "odds"])
 def test_some_rows_as_a_frame(name: str) -> None:
     """The frame of some points is in the library of the points, with their index and their key."""
     found = RESULTS[name](index(), table(), key=["A", "B", "C", "D"])

@@ -538,5 +538,5 @@ def test_numbers_that_a_column_does_not_show() -> None:
         index = CountIndex.from_table(table, "y", binning=binning)
         for value in ("99", "1.4", "0", "2.5"):
             with pytest.raises(ValueError, match="1, 2"):
-                Cleaner(index, table, table).answer({(0, "x"): value})
-        Cleaner(index, table, table).answer({(0, "x"): "2.0"})
+                Cleaner(index, table, table).fill({(0, "x"): value})
+        Cleaner(index, table, table).fill({(0, "x"): "2.0"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +17,16 @@ from support.bias_oracle import double_below
 from support.large_counts import index_from_counts, two_labels
 from support.strategies import PAPER_LABELS, PAPER_ROWS, table
 
-from nullproof import CertifiedNB, CountIndex, NullproofError, certify, explain, tolerance, witness
+from nullproof import (
+    CertifiedNB,
+    CountIndex,
+    NullproofError,
+    certify,
+    cleaning_plan,
+    explain,
+    tolerance,
+    witness,
+)
 
 
 @dataclass(frozen=True)
@@ -86,6 +96,34 @@ def _winners(index: CountIndex, points: Any, **options: Any) -> list[list[str]]:
     return [[" ".join(map(str, world.winners)) for world in pair] for pair in pairs]
 
 
+def _completed(index: CountIndex, points: Any) -> list[list[Any]]:
+    pairs = [witness(index, point) for point in points]
+    return [sorted((*world.winners, world.point[0]) for world in pair) for pair in pairs]
+
+
+def _binned() -> CountIndex:
+    numbers = [1.0, 2.0, 3.0, 4.0, 10.0, 20.0, 70.0, 80.0, 90.0, 100.0]
+    cells = [number for number in numbers for _ in range(6)]
+    table = {"x": [*cells, None], "y": ["A"] * 30 + ["B"] * 31}
+    return CountIndex.from_table(table, label="y", weights="equal")
+
+
+def _jump_at_a_twentieth() -> CountIndex:
+    """At 1/20 at least 9 of 20 missing cells hold a, 58 against 57; at the double 0.05, 8: a tie."""
+    return index_from_counts([118, 118], [[[49, 57], [49, 61]]], [[20, 0]])
+
+
+def _surfaces(index: CountIndex, points: Any) -> list[bool]:
+    holds = certify(index, points).verdict.tolist() == ["holds"]
+    plans = [cleaning_plan(index, points), CertifiedNB.from_index(index).cleaning_plan(points)]
+    assert [plan.n_done == len(points) for plan in plans] == [holds] * 2
+    return [holds]
+
+
+def _right(index: CountIndex, points: Any) -> list[Any]:
+    return [certify(index, point, truth=["A"]).right for point in points]
+
+
 QUESTIONS: dict[str, Callable[..., Any]] = {
     "possible": _possible,
     "label": _label,
@@ -96,6 +134,9 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     "explain": _explained,
     "refuse": _refused,
     "witness": _winners,
+    "completed": _completed,
+    "surfaces": _surfaces,
+    "right": _right,
 }
 
 
@@ -172,6 +213,7 @@ def _level(names: Sequence[str]) -> dict[str, Any]:
     return {"alpha": 0, "prior": [prior[name] for name in sorted(names)]}
 
 
+EARLY, LATE = dt.date(2020, 1, 1), dt.date(2021, 6, 1)
 FEW = table(23, A=[1, 2], B=[0, 23])
 N_LARGE = 10**9
 ORDERS = [*itertools.permutations("XYZ")]
@@ -418,17 +460,51 @@ CASES: dict[str, Case] = {
         for places in itertools.permutations(range(3))
         for size in (1, 40)
     },
+    "a world has a candidate of the point, here a date": Case(
+        "completed",
+        [({EARLY, LATE}, "x")],
+        [[("A", EARLY), ("B", LATE)]],
+        [(EARLY, "x"), (EARLY, "x"), (LATE, "x"), (LATE, "y"), (LATE, None)],
+        "AABBB",
+    ),
+    "a world has a candidate of the point, here a text in a column of bins": Case(
+        "completed", [({"9", "100"},)], [[("A", "9"), ("B", "100")]], make=_binned
+    ),
+    "holding up to 0.05 means the same on every surface": Case(
+        "surfaces", [("0",)], [False], make=_jump_at_a_twentieth
+    ),
+    "the true label of one point may come in a list": Case(
+        "right", [("a", "x")], [True], [("a", "x"), ("b", "y")], "AB"
+    ),
     # What is refused --------------------------------------------------------------------------------
     **{
         f"alpha {alpha!r}": Case(
             "refuse", [("a",)], [True], [("a",)], "A", options={"alpha": alpha}
         )
-        for alpha in (-1, -0.1, math.inf, math.nan, "1", None, Fraction(-1, 9))
+        for alpha in (
+            -1,
+            -0.1,
+            math.inf,
+            math.nan,
+            "1",
+            None,
+            Fraction(-1, 9),
+            Fraction(10**40 + 1, 10**40),
+        )
     },
     **{
         f"prior {prior!r}": Case(
             "refuse", [("a",)], [True], [("a",), ("b",)], "AB", options={"prior": prior}
         )
-        for prior in ([0, 0], [1], [1, 1, 1], "even", [1, -1], [1, math.nan], [1, "1"])
+        for prior in (
+            [0, 0],
+            [1],
+            [1, 1, 1],
+            "even",
+            [1, -1],
+            [1, math.nan],
+            [1, "1"],
+            np.array(0.5),
+        )
     },
 }

@@ -217,12 +217,11 @@ class Cleaner:
     # Answers --------------------------------------------------------------------------------------
 
     def fill(self, answers: Mapping[Any, Any]) -> None:
-        """Take answers: a value for each of some missing cells, (row, column). All are taken, or none."""
-        self.take(self._checked(answers, as_text=False))
+        """Take answers: a value for each of some missing cells, (row, column). All are taken, or none.
 
-    def answer(self, answers: Mapping[Any, str]) -> None:
-        """Take answers that were written as text, as in a worksheet. All are taken, or none."""
-        self.take(self._checked(answers, as_text=True))
+        A text is read as a value of its column, as in a worksheet.
+        """
+        self.take(self._checked(answers))
 
     def take(self, fills: Sequence[Fill]) -> None:
         """Take answers that were checked, as codes."""
@@ -284,10 +283,14 @@ class Cleaner:
             )
         if checks != [self.check(cell) for cell in saved]:
             raise NullproofError(f"{path} was saved for another table; give that one")
-        self.answer(saved)
+        self.fill(saved)
 
-    def _checked(self, answers: Mapping[Any, Any], *, as_text: bool) -> list[Fill]:
+    def _checked(self, answers: Mapping[Any, Any]) -> list[Fill]:
         """Check answers; the first that cannot be taken is an error, and then none is."""
+        if not isinstance(answers, Mapping):
+            raise NullproofError(
+                f"the answers are a {type(answers).__name__}; give a mapping from (row, column) to a value"
+            )
         by_feature: dict[int, list[tuple[int, int, Any]]] = {}
         for cell, value in answers.items():
             if not (isinstance(cell, tuple) and len(cell) == 2):
@@ -297,8 +300,7 @@ class Cleaner:
             row, column = cell
             j = self._feature(row, column)
             feature, where = self.index.schema.features[j], f"row {row}, column {column!r}"
-            is_text = as_text or isinstance(value, str)
-            plain = read_answer(feature, value, where) if is_text else value
+            plain = read_answer(feature, value, where) if isinstance(value, str) else value
             self._refuse_spelled(feature, plain, where)
             by_feature.setdefault(j, []).append((int(row), code_of(feature, plain, where), plain))
         return [*_fills(by_feature)]
@@ -356,8 +358,6 @@ def _fills(by_feature: Mapping[int, list[tuple[int, int, Any]]]) -> Iterator[Fil
 def read_answer(feature: Feature, written: str, where: str) -> Any:
     """Read an answer that was written as text as a value of its column; ``where`` names the cell."""
     _refuse_missing(written, where)
-    if written in feature.codes and not feature.edges and feature.kind == "category":
-        return written
     try:
         return _typed(feature, written)
     except ValueError:

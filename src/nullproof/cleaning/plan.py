@@ -34,13 +34,13 @@ from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
-from nullproof.model.verdicts import Verdicts, verdicts
+from nullproof.model.verdicts import HOLDS, Verdicts, verdicts
 from nullproof.odds.filling import refuse
 from nullproof.progress import Progress, within
 from nullproof.results.pictures import ROWS, shown_table
 from nullproof.words import estimate, many, some
 
-USUAL_BIAS = Fraction(1, 20)
+USUAL_BIAS = Fraction(HOLDS)
 # The missing cells beyond which certainty is too much to ask for, as a share of all.
 _TOO_MANY = 0.1
 # A step looks up at most this many cells, or this share of the plan, so that the curve has many points.

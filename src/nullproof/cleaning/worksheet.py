@@ -116,7 +116,7 @@ class Work:
         _refuse_misfits(self.cleaner, answers)
         _warn_of_slips(self.index, answers)
         before = self.cleaner.done
-        self.cleaner.answer({cell: answer.value for cell, answer in answers.items()})
+        self.cleaner.fill({cell: answer.value for cell, answer in answers.items()})
         self._has_answers = True
         if self._same_rows:
             self.points = self._repaired_points()

@@ -288,7 +288,8 @@ class Truth:
 
 def true_positions(schema: Schema, truth: Any, n_points: int) -> NDArray[np.int32]:
     """Return the position of each true label among the labels; -1 where it is not known or none of them."""
-    if isinstance(truth, str) or not isinstance(truth, Iterable):
+    several = isinstance(truth, Iterable) and getattr(truth, "ndim", 1) == 1
+    if isinstance(truth, str) or not several:
         raise NullproofError(f"truth is {truth!r}; give one true label per point")
     labels = [*truth]
     if len(labels) != n_points:

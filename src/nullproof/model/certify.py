@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.data.points import Key, OwnMissing, Points, RowNames, shown_name
+from nullproof.data.sources import some_rows
 from nullproof.model.accuracy import CertaintyCurve, Truth, true_positions
 from nullproof.model.bias import Floats
 from nullproof.model.explain import Explanation, explanation_of
@@ -20,15 +21,13 @@ from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
 from nullproof.model.predict import predictions
 from nullproof.model.tolerance import Tolerances, tolerances_of
-from nullproof.model.verdicts import VERDICTS, Verdicts, verdicts
+from nullproof.model.verdicts import HOLDS, VERDICTS, Verdicts, verdicts
 from nullproof.progress import Progress
 from nullproof.results import Column, Result, label_sets
 from nullproof.results.pictures import ROWS, intervals, shown_figure
 from nullproof.words import either, many
 from nullproof.words import tolerance as written_tolerance
 
-# The bias at which a summary says that a prediction holds, unless one is asked about.
-HOLDS = 0.05
 _NAMES = np.array(VERDICTS, dtype=object)
 # What is worked out when first asked for, per point, and does not depend on true labels.
 _KEPT = {"tolerances", "predicted", "predicted_positions", "_anywhere"}
@@ -114,7 +113,8 @@ def certify(
     encoded = model.points(points, own_missing, key)
     result = certificates_of(model, encoded)
     if truth is not None:
-        result = result.with_truth([truth] if encoded.single else truth)
+        is_one = encoded.single and not isinstance(truth, list | tuple | np.ndarray)
+        result = result.with_truth([truth] if is_one else truth)
     return result[0] if encoded.single else result
 
 
@@ -401,7 +401,7 @@ class Certificates(Result["Certificate"]):
         taken = replace(
             self,
             verdicts=self.verdicts.take(places),
-            points=self.points.take(places),
+            points=replace(self.points.take(places), source=some_rows(self.points.frame, places)),
             actual=None if self.actual is None else self.actual[places],
         )
         return self._keeping(taken, places)

@@ -137,7 +137,8 @@ class Model:
         wanted = np.arange(len(low)) if codes is None else np.asarray(codes)
         high = low.copy()
         for groups in groups_of(self.index, j, wanted):
-            least, most = held(groups, self.alpha, self.bias, np.full(len(wanted), j))
+            owner = np.zeros(len(wanted), dtype=np.intp)
+            least, most = held(groups, self.alpha, self.bias[j : j + 1], owner)
             low += least
             high += most
         return low, high
@@ -169,7 +170,11 @@ class Model:
         """Multiply one factor per feature, each to the feature's exponent."""
         if self.has_equal_weights:
             return math.prod(factors)
-        return math.prod(map(pow, factors, self.exponents))
+        # One power for each exponent: far fewer products of huge numbers.
+        alike: dict[int, list[int]] = {}
+        for factor, exponent in zip(factors, self.exponents, strict=True):
+            alike.setdefault(exponent, []).append(factor)
+        return math.prod(math.prod(own) ** exponent for exponent, own in alike.items())
 
     def exceeds(
         self,
@@ -209,9 +214,10 @@ class Model:
         above = share.numerator**self.power * self.product(factors)
         return above, share.denominator**self.power * below
 
-    def support(self, i: int, counts: Sequence[int]) -> Fraction:
-        """Return the support of a label exactly, to the power `power` (1 for equal weights)."""
-        return Fraction(*self._support(i, counts, 0))
+    def log_support(self, i: int, counts: Sequence[int]) -> float:
+        """Return the logarithm of a label's support for display; -inf for zero."""
+        above, below = self._support(i, counts, 0)
+        return (math.log(above) - math.log(below)) / self.power if above else -math.inf
 
     # Floats -------------------------------------------------------------------------------------
 

@@ -25,6 +25,8 @@ Alpha = float | Fraction
 Prior = Literal["uniform"] | Sequence[float | Fraction] | None
 Bias = float | Fraction | Mapping[str, float | Fraction]
 REST = "*"
+# More than any float within the limits has; floats of what is larger could overflow.
+_MOST_DIGITS = 10**30
 
 
 def exact_alpha(alpha: Any) -> Fraction:
@@ -32,6 +34,10 @@ def exact_alpha(alpha: Any) -> Fraction:
     if not _is_share(alpha):
         raise NullproofError(f"alpha is {alpha!r}; give a number that is 0 or more")
     exact = exact_number(alpha)
+    if max(exact.as_integer_ratio()) > _MOST_DIGITS:
+        raise NullproofError(
+            "alpha is a fraction of over 30 digits; give a float, or a simpler fraction"
+        )
     check_limits(alpha=exact)
     return exact
 
@@ -50,7 +56,7 @@ def exact_prior(index: CountIndex, prior: Any) -> tuple[Fraction, ...]:
                 f"prior is {prior!r}; give None, 'uniform' or one number for each of {m} labels"
             )
         return (Fraction(1, m),) * m
-    if not isinstance(prior, Sequence | np.ndarray):
+    if not isinstance(prior, Sequence) and not (isinstance(prior, np.ndarray) and prior.ndim == 1):
         raise NullproofError(
             f"prior is a {type(prior).__name__}; give None, 'uniform', or a list with one number for "
             f"each of the {m} labels, in the order of index.labels"
@@ -67,7 +73,8 @@ def exact_prior(index: CountIndex, prior: Any) -> tuple[Fraction, ...]:
     total = sum(exact)
     if not total:
         raise NullproofError("prior is all zeros; give at least one label a positive number")
-    check_limits(prior=[share / max(exact) for share in exact])
+    most = max(exact)
+    check_limits(prior=[share / most for share in exact])
     return tuple(share / total for share in exact)
 
 

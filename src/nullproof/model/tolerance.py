@@ -335,19 +335,20 @@ class _Table:
         ]
         widths = [len(slots) for slots, _ in self.slots]
         self.first_slots, self.n_slots = np.cumsum([0, *widths])[:-1], sum(widths)
-        log_prior = np.where((sizes > 0).all(axis=0), model.log_prior, -np.inf)
-        with np.errstate(invalid="ignore"):
-            self.log_odds = log_prior[:, None] - log_prior
-        # A rival without any support never catches up.
-        self.log_odds[:, np.isneginf(log_prior)] = np.inf
-        magnitude = np.where(np.isfinite(log_prior), np.abs(log_prior), 0.0)
-        magnitude += np.abs(logs).sum(axis=0) + _FAR * model.float_weights.sum()
-        self.slack = 2 * model.slack(magnitude[:, None] + magnitude)
+        self.log_prior = np.where((sizes > 0).all(axis=0), model.log_prior, -np.inf)
+        self.magnitude = np.where(np.isfinite(self.log_prior), np.abs(self.log_prior), 0.0)
+        self.magnitude += np.abs(logs).sum(axis=0) + _FAR * model.float_weights.sum()
         self.grid = self._grid(len(points), [len(counts) for counts in low])
 
     def rows(self, block: slice) -> Places:
         """Return the row of each slot of some points."""
         return np.concatenate([rows.take(which[block], axis=1) for rows, which in self.slots])
+
+    def log_odds(self, winner: NDArray[Any], rival: NDArray[Any]) -> Floats:
+        """Return how far the priors put each winner ahead; a rival without support never catches up."""
+        theirs = self.log_prior[rival]
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isneginf(theirs), np.inf, self.log_prior[winner] - theirs)
 
     def _grid(self, n_points: int, n_rows: list[int]) -> tuple[Floats, Floats] | None:
         """Return some biases, and at each what a row adds to the lead of any label over any other.
@@ -392,7 +393,7 @@ class _Table:
         m, n_steps = self.model.m, len(biases) - 1
         places = rows * m * m + (winner * m + rival)
         width = leads.size // (n_steps + 1)
-        constant = self.log_odds[winner, rival]
+        constant = self.log_odds(winner, rival)
 
         def lead(steps: Places) -> Floats:
             with np.errstate(invalid="ignore"):
@@ -437,9 +438,10 @@ class _Pairs:
         """Look some points up by the rows of their slots."""
         first, second = rows * table.model.m + winner, rows * table.model.m + rival
         sizes = (table.log_size.take(own[table.first_slots]).sum(axis=0) for own in (second, first))
-        constant = table.log_odds[winner, rival] + np.subtract(*sizes)
+        constant = table.log_odds(winner, rival) + np.subtract(*sizes)
         both = np.concatenate([first, second + len(table.log_size)])
-        return cls(table, both, constant, table.slack[winner, rival])
+        slack = 2 * table.model.slack(table.magnitude[winner] + table.magnitude[rival])
+        return cls(table, both, constant, slack)
 
     def at(self, places: Places) -> _Pairs:
         """Return some of the points."""

@@ -19,6 +19,8 @@ from nullproof.model.bias import Floats
 from nullproof.model.model import WIDE, Model
 
 VERDICTS = ("certain", "holds", "open")
+# The bias at which every surface says that a prediction holds, unless one is asked about.
+HOLDS = 0.05
 # The low and the high counts of a point, label by label.
 Box = tuple[list[list[int]], list[list[int]]]
 _BLOCK = 4096

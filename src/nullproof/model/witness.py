@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,8 @@ from numpy.typing import NDArray
 from nullproof.counts.index import CountIndex
 from nullproof.data.edits import TrainingTable
 from nullproof.data.points import OwnMissing, Points
-from nullproof.data.schema import Feature, decode, encode_set
+from nullproof.data.schema import Feature, decode, encode, encode_set
+from nullproof.data.sources import raw_cells
 from nullproof.errors import NullproofError
 from nullproof.model.bias import held_exactly, share_of
 from nullproof.model.model import Model
@@ -248,16 +247,19 @@ def favouring(model: Model, cells: Sequence[Any], codes: list[int], raised: int)
         The completed point as codes.
     """
     index, counts = model.index, _counts(model, codes, {raised})
-    supports = [model.support(i, own) for i, own in enumerate(counts)]
-    top = max(supports)
+    top = 0
+    for i in range(1, model.m):
+        if model.exceeds(i, counts[i], top, counts[top]):
+            top = i
+    winners = [i for i in range(model.m) if not model.exceeds(top, counts[top], i, counts[i])]
     parts = zip(index.schema.features, codes, cells, strict=True)
     return World(
         model,
         tuple(_completed(feature, code, cell) for feature, code, cell in parts),
         tuple(codes),
         frozenset({raised}),
-        tuple(label for label, own in zip(index.labels, supports, strict=True) if own == top),
-        {label: _log(own) / model.power for label, own in zip(index.labels, supports, strict=True)},
+        tuple(index.labels[i] for i in winners),
+        {label: model.log_support(i, counts[i]) for i, label in enumerate(index.labels)},
     )
 
 
@@ -284,14 +286,8 @@ def _completed(feature: Feature, code: int, cell: Any) -> Any:
     None where the point leaves the feature out.
     """
     if isinstance(cell, set | frozenset | list | tuple):
-        return next(one for one in cell if encode_set(feature, (one,)) == (code,))
+        columns = ((one, raw_cells(feature.name, [one])) for one in cell)
+        return next(one for one, column in columns if encode(feature, column).codes[0] == code)
     if cell is None:
         return decode(feature, code) if code < feature.n_values else None
     return cell
-
-
-def _log(number: Fraction) -> float:
-    """Return the logarithm of a fraction of any size; -inf for zero."""
-    if not number:
-        return -math.inf
-    return math.log(number.numerator) - math.log(number.denominator)

@@ -194,6 +194,13 @@ class WorldCounts:
                 odds[label] += Fraction(n, self.total * len(labels))
         return odds
 
+    def __repr__(self) -> str:
+        digits = int(math.log10(self.total))
+        if digits < 100:
+            return f"WorldCounts(total={self.total}, wins={self.wins}, ties={self.ties})"
+        shares = ", ".join(f"{label}: {float(share):.4g}" for label, share in self.odds.items())
+        return f"WorldCounts(about 10^{digits} worlds; shares won: {shares})"
+
 
 def count_worlds(
     index: CountIndex,
