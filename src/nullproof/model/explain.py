@@ -4,7 +4,8 @@ Naive Bayes multiplies one factor per feature, so a lead is a sum of logarithms.
 are least at its ``low`` counts and greatest at its ``high`` counts, and labels share no cells (T1). So one
 world gives every feature its least term at once: low counts for the label, high counts for the rival.
 Another one gives every feature its greatest term. Where a cell of the point may hold several values,
-each feature has its own worst value (T4). Ratios are whole numbers; logarithms come last.
+each feature has its own worst value (T4). The logarithms are floats, for display; whether a label is
+certain is what the exact verdict says.
 """
 
 from __future__ import annotations
@@ -12,20 +13,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nullproof.counts.index import LEFT_OUT, CountIndex
+from nullproof.counts.index import CountIndex
 from nullproof.data.points import OwnMissing, Points, key_at
 from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError
+from nullproof.model.bias import Floats
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
-from nullproof.model.predict import exact_shares, winners
-from nullproof.model.verdicts import least_ratio, verdicts
+from nullproof.model.predict import log_shares, winners
+from nullproof.model.verdicts import verdicts
 from nullproof.results import CellWords, cell_words
 from nullproof.results.pictures import ROWS, LeadBar, factor, leads, shown_figure
 from nullproof.words import some
@@ -251,10 +252,13 @@ def explanation_of(
             "needs a table with two labels"
         )
     known: Known = {}
-    point = points.take(np.array([position]))
-    i = int(winners(model, point)[0]) if label is None else _named(model, label, "label")
-    cells = _looked_up(model, point, known)
-    totals = {k: _total(model, _ratios(model, cells, i, k)) for k in range(model.m) if k != i}
+    i = (
+        int(winners(model, points.take(np.array([position])))[0])
+        if label is None
+        else _named(model, label, "label")
+    )
+    whole = _whole(model, _cell_leads(model, points, position, i, known), i)
+    totals = {k: Lead(*whole[:, k].tolist()) for k in range(model.m) if k != i}
     nearest = min(totals, key=lambda k: _strength(totals[k]))
     k = nearest if rival is None else _named(model, rival, "rival")
     if k == i:
@@ -275,17 +279,14 @@ def terms_against(
 
     ``known`` serves many points; ``words`` are the point's own cells in words, if they are known.
     """
-    label, rival = (model.index.labels[i] for i in pair)
-    cells = _looked_up(model, points.take(np.array([position])), known)
-    ratios = _ratios(model, cells, *pair)
-    total = _total(model, ratios)
+    i, k = pair
+    label, rival = model.index.labels[i], model.index.labels[k]
+    cells = _cell_leads(model, points, position, i, known)
+    total = Lead(*_whole(model, cells, i)[:, k].tolist())
     words = words or [cell_words(model.index.schema, points, position, j) for j in range(model.d)]
-    # A weight of 0 has ratios of 1, but for labels that are ruled out.
-    terms = tuple(
-        Term(cell, _lead(own, weight or 1.0), weight)
-        for cell, own, weight in zip(words, ratios[1:], model.float_weights.tolist(), strict=True)
-    )
-    prior = _lead(ratios[0], 1.0).reference
+    parts = zip(words, cells[:, :, k].T.tolist(), model.float_weights.tolist(), strict=True)
+    terms = tuple(Term(cell, Lead(*lead), weight) for cell, lead, weight in parts)
+    prior = float(_log_odds(model, i)[k])
     return Explanation(model, points, position, label, rival, prior, terms, total, {rival: total})
 
 
@@ -301,16 +302,22 @@ def _plain(log: float, label: Any, rival: Any) -> dict[str, Any]:
     }
 
 
-def _strength(lead: Lead) -> tuple[float, float, float]:
+def _strength(lead: Lead) -> tuple[float, ...]:
     """Order rivals by how weak the label is against them: at least, by the reference, at most."""
-    return lead.least, 0.0 if math.isnan(lead.reference) else lead.reference, lead.greatest
+    logs = (lead.least, 0.0 if math.isnan(lead.reference) else lead.reference, lead.greatest)
+    return tuple(map(_rounded, logs))
+
+
+def _rounded(log: float) -> float:
+    """Return a logarithm with ten decimals, so that rounding does not tell equal ones apart."""
+    return round(log, 10) if math.isfinite(log) else log
 
 
 def _weight(term: Term) -> tuple[float, float]:
     """Order terms by how much they weigh by the reference, then by how much they may weigh."""
     reference = abs(term.lead.reference)
     width = max(abs(term.lead.least), abs(term.lead.greatest))
-    return (math.inf if math.isnan(reference) else reference), width
+    return _rounded(math.inf if math.isnan(reference) else reference), _rounded(width)
 
 
 def _named(model: Model, label: Any, what: str) -> int:
@@ -321,92 +328,49 @@ def _named(model: Model, label: Any, what: str) -> int:
     raise NullproofError(f"the {what} is {label!r}; give one of {some(map(repr, labels), 8)}")
 
 
-# Ratios ---------------------------------------------------------------------------------------------
+# Leads ----------------------------------------------------------------------------------------------
 
-# Above the line what the label has, below it what its rival has.
-Ratio = tuple[int, int]
-# The least ratio of a label to its rival, that by the known cells, and the least of the rival to the label.
-Ratios = tuple[Ratio, Ratio, Ratio]
+# Per feature and code the log terms of its candidates at both ends (candidates × labels), and by the
+# known cells; for points of the same candidates.
+Known = dict[tuple[int, int], tuple[Floats, Floats, Floats]]
+# Sums of logarithms that are closer to 0 than this are 0.
+_NOTHING = 1e-12
 
 
-class CellCounts(NamedTuple):
-    """What one code of a feature stands for: per label its counts at both ends, and its share.
+def _cell_leads(model: Model, points: Points, position: int, i: int, known: Known) -> Floats:
+    """Return what cells add to the lead of label ``i``: least, reference, greatest × features × rivals.
 
-    The counts have one entry per value that the cell may hold.
+    The least lead of a cell is at the candidate that is worst for the label (T4).
     """
-
-    low: list[list[int]]
-    high: list[list[int]]
-    shares: list[Fraction]
-
-
-# The cells that were looked up already, by feature and code; for points of the same candidates.
-Known = dict[tuple[int, int], CellCounts]
-
-
-def _looked_up(model: Model, point: Points, known: Known) -> list[CellCounts]:
-    """Return the counts of each cell of one point."""
-    codes = [*enumerate(point.codes[:, 0].tolist())]
-    for j, code in codes:
+    leads = np.empty((3, model.d, model.m))
+    for j, code in enumerate(points.codes[:, position].tolist()):
         if (j, code) not in known:
-            values = np.array(point.candidates(j, code))
-            low, high = (side.T.tolist() for side in model.box(j, values))
-            known[j, code] = CellCounts(low, high, exact_shares(model, point, j, code))
-    return [known[key] for key in codes]
+            terms = model.term_rows(j, np.array(points.candidates(j, code)))
+            low, high = terms[:, : model.m], terms[:, model.m :]
+            known[j, code] = low, high, log_shares(model, points, j, code)
+        low, high, reference = known[j, code]
+        with np.errstate(invalid="ignore"):
+            least, reverse = low[:, [i]] - high, low - high[:, [i]]
+            leads[1, j] = reference[i] - reference
+        # A label without support, whatever the rival has, is behind.
+        leads[0, j] = np.where(np.isnan(least), -np.inf, least).min(axis=0)
+        leads[2, j] = -np.where(np.isnan(reverse), -np.inf, reverse).min(axis=0)
+    return _cleared(leads)
 
 
-def _ratios(model: Model, cells: Sequence[CellCounts], i: int, k: int) -> list[Ratios]:
-    """Return the ratios of label ``i`` to ``k``: those of the prior first, then those of each feature."""
-    p, q = model.alpha.as_integer_ratio()
-
-    def ratio(mine: Fraction, theirs: Fraction) -> Ratio:
-        return mine.numerator * theirs.denominator, theirs.numerator * mine.denominator
-
-    def least(j: int, i: int, k: int) -> Ratio:
-        """Return low counts of ``i`` against high counts of ``k``, at the worst candidate (T4)."""
-        low, high = cells[j].low[i], cells[j].high[k]
-        mine, theirs = model.sizes[i][j], model.sizes[k][j]
-        worst = least_ratio(model, low, high)
-        a, b = low[worst] * q + p, high[worst] * q + p
-        if low[0] == LEFT_OUT:
-            # A feature that is left out has its own size as numerator, so that its factor is 1.
-            a, b = mine, theirs
-        # A label without rows and without smoothing has no support.
-        return a * (theirs or 1) if mine else 0, b * (mine or 1) if theirs else 0
-
-    prior = ratio(model.prior[i], model.prior[k])
-    ratios = [(prior, prior, prior[::-1])]
-    for j, cell in enumerate(cells):
-        ratios.append((least(j, i, k), ratio(cell.shares[i], cell.shares[k]), least(j, k, i)))
-    return ratios
+def _whole(model: Model, cells: Floats, i: int) -> Floats:
+    """Return the whole lead of label ``i`` over every rival: least, reference, greatest × rivals."""
+    with np.errstate(invalid="ignore"):
+        total = _log_odds(model, i) + cells.sum(axis=1)
+    for side, nothing in ((0, -np.inf), (2, np.inf)):
+        total[side, np.isnan(total[side])] = nothing
+    return _cleared(total)
 
 
-def _total(model: Model, ratios: Sequence[Ratios]) -> Lead:
-    """Return the whole lead: all ratios multiplied, without any rounding."""
-    exponents = [model.power, *(exponent or 1 for exponent in model.exponents)]
-
-    def product(column: Sequence[Ratio]) -> Ratio:
-        above, below = (math.prod(map(pow, side, exponents)) for side in zip(*column, strict=True))
-        return above, below
-
-    least, reference, reverse = (product(column) for column in zip(*ratios, strict=True))
-    return _lead((least, reference, reverse), 1 / model.power)
+def _cleared(logs: Floats) -> Floats:
+    return np.where(np.abs(logs) < _NOTHING, 0.0, logs)
 
 
-def _lead(ratios: Ratios, weight: float) -> Lead:
-    """Return the three logarithms; the greatest lead is the least one of the rival, reversed."""
-    least, reference, reverse = ratios
-    return Lead(
-        weight * _log(*least, nothing=-math.inf),
-        weight * _log(*reference, nothing=math.nan),
-        0.0 - weight * _log(*reverse, nothing=-math.inf),
-    )
-
-
-def _log(above: int, below: int, *, nothing: float) -> float:
-    """Return the logarithm of a ratio, with the sign of the integers; ``nothing`` where both are 0."""
-    if not above or not below:
-        return nothing if above == below else -math.inf if not above else math.inf
-    if 2 * abs(above - below) < below:
-        return math.log1p((above - below) / below)
-    return math.log(above) - math.log(below)
+def _log_odds(model: Model, i: int) -> Floats:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(model.log_prior[i] - model.log_prior)

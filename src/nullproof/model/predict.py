@@ -73,7 +73,18 @@ def probabilities(model: Model, points: Points) -> Floats:
     return normalised
 
 
-def exact_shares(model: Model, points: Points, j: int, code: int) -> list[Fraction]:
+def log_shares(model: Model, points: Points, j: int, code: int) -> Floats:
+    """Return the log term of each label for one cell, by the known cells; 0 if the cell is skipped."""
+    shares = np.zeros(model.m)
+    if model.weights[j]:
+        estimates = _log_shares(model, points, j, np.array([code], dtype=np.int32))[0]
+        shares = model.float_weights[j] * estimates
+    if model.alpha == 0:
+        shares[model.index.label_counts == 0] = -np.inf
+    return shares
+
+
+def _exact_shares(model: Model, points: Points, j: int, code: int) -> list[Fraction]:
     """Return the share of each label's rows that a cell stands for: what its weight is the exponent of.
 
     1 if the cell is skipped, 0 for a label without any support.
@@ -117,7 +128,7 @@ def _exact_supports(model: Model, points: Points, place: int) -> list[Fraction]:
     """Return the supports of one point's labels, to the power that makes them fractions."""
     supports = [share**model.power for share in model.prior]
     for j, code in enumerate(points.codes[:, place].tolist()):
-        shares = exact_shares(model, points, j, code)
+        shares = _exact_shares(model, points, j, code)
         exponent = model.exponents[j]
         # A weight of 0 leaves what rules a label out.
         powers = [share**exponent if exponent else share for share in shares]
