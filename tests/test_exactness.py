@@ -201,7 +201,13 @@ def near_ties(n_features: int, size: int) -> Iterator[tuple[list[int], list[int]
         yield [n, n, *others], [n + k, n - k, *shuffled]
 
 
-@pytest.mark.parametrize("weights", [(1, 1), (Fraction(1, 8), Fraction(15, 8)), (2, 0.125)])
+@pytest.mark.parametrize(
+    "weights",
+    [
+        (Fraction(1, 8), Fraction(15, 8)),
+        *(pytest.param(own, marks=pytest.mark.slow) for own in ((1, 1), (2, 0.125))),
+    ],
+)
 @pytest.mark.parametrize(
     ("n_features", "size"),
     [(2, 10**7), (8, 10**6), pytest.param(96, 10**7, marks=pytest.mark.slow), (96, 900)],

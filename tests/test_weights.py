@@ -328,7 +328,10 @@ def test_explanations_show_weights() -> None:
     assert "weight 0.125" in repr(one)
 
 
-@pytest.mark.parametrize("eighths", [(1, 15), (15, 1), (2, 14), (16, 15)])
+@pytest.mark.parametrize(
+    "eighths",
+    [(1, 15), *(pytest.param(own, marks=pytest.mark.slow) for own in ((15, 1), (2, 14), (16, 15)))],
+)
 def test_near_ties_of_large_counts(eighths: tuple[int, int]) -> None:
     """Counts near ten million with weights of 1/8 and 15/8 are compared as whole numbers are.
 
