@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
-from nullproof.data.points import Key, OwnMissing, Points, RowNames, key_at, shown_name
+from nullproof.data.points import Key, OwnMissing, Points, RowNames, key_at
 from nullproof.data.sources import some_rows
 from nullproof.errors import NullproofError, notice
 from nullproof.model.bias import Floats
@@ -31,8 +31,7 @@ from nullproof.odds.filling import Cells, refuse
 from nullproof.odds.grid import Grid, near_labels
 from nullproof.progress import Progress, over
 from nullproof.results import Column, Result
-from nullproof.results.pictures import ROWS, shown_table
-from nullproof.words import PLAIN, either, many, odds
+from nullproof.words import PLAIN, either, many, odds, per_cent
 
 # What summaries ask for: the share of the worlds in which a prediction is the same.
 SURE = 0.99
@@ -103,7 +102,9 @@ class LabelOdds(Result[dict[Any, tuple[float, float]]]):
         same = self.same
         columns = {
             "predicted": Column(names, self.winners, "predicted", lambda label: label or "–"),
-            "same_lower": Column(same[:, 0]),
+            "same_lower": Column(
+                same[:, 0], heading="worlds with the same label, at least", written=per_cent
+            ),
             "same_upper": Column(same[:, 1]),
         }
         for name, lower, upper in zip(names, self.lower.T, self.upper.T, strict=True):
@@ -169,24 +170,12 @@ class LabelOdds(Result[dict[Any, tuple[float, float]]]):
         """Return the positions of the points, those with the least share of the worlds first."""
         return np.argsort(np.nan_to_num(self.same[:, 0], nan=-1.0), kind="stable")
 
-    def _repr_html_(self) -> str:
-        places = self.weakest()[:ROWS]
-        own = self.take(places)
-        columns: dict[str, list[Any]] = {
-            "point": [shown_name(self.names, place) for place in places.tolist()],
-            "predicted": ["–" if label is None else label for label in own.predicted],
-            "worlds with the same label": [
-                "–" if math.isnan(low) else odds(low, high) for low, high in own.same.tolist()
-            ],
-        }
-        return shown_table(f"{self._headline()}; least sure first", columns, len(self))
+    def _shown_first(self) -> tuple[str, NDArray[np.intp]]:
+        return "least sure first", self.weakest()
 
-    def __repr__(self) -> str:
-        lines = [self._headline()]
-        for position, label in enumerate(self.predicted[:5]):
-            named = "" if label is None else f"{label}, "
-            lines.append(f"  {position}: {named}{self.sentence(position)}")
-        return "\n".join(lines + (["  …"] if len(self) > 5 else []))
+    def _line(self, place: int) -> str:
+        label = self.predicted[place]
+        return self.sentence(place) if label is None else f"{label}, {self.sentence(place)}"
 
 
 def label_odds(

@@ -99,6 +99,10 @@ class Result(Generic[Item]):
     def _item(self, place: int) -> Item:
         raise NotImplementedError
 
+    def _line(self, place: int) -> str:
+        """Return what the repr says of one point."""
+        return repr(self._item(place))
+
     def _headline(self) -> str:
         raise NotImplementedError
 
@@ -170,9 +174,9 @@ class Result(Generic[Item]):
         return stack(dict(zip(column.values, counts.tolist(), strict=True)))
 
     def __repr__(self) -> str:
-        first = self.take(np.arange(min(len(self), _REPR_ROWS)))
-        names, _ = first._origin()
-        lines = [f"  {shown_name(names, place)}: {item!r}" for place, item in enumerate(first)]
+        names, _ = self._origin()
+        places = range(min(len(self), _REPR_ROWS))
+        lines = [f"  {shown_name(names, place)}: {self._line(place)}" for place in places]
         more = ["  …"] if len(self) > _REPR_ROWS else []
         return "\n".join([self._headline(), *lines, *more])
 
