@@ -26,16 +26,11 @@ _AIM = 0.75
 # Frequencies below this share of the probability given to a Chernoff bound are left out.
 _NOTHING = 1e-3
 _SMALLEST, _FINEST = 6, 44
-# So many places are looked at before a level is chosen; so few frequencies are summed up directly.
-_LOOKS, _SHORT = 48, 128
-# Sums of a few terms that have no more values than this are transformed at once, if there are so many
-# labels that other points will seldom ask for the same.
-_SUMS, _MANY_LABELS = 1024, 8
+# So many places are looked at before a level is chosen.
+_LOOKS = 48
 Spectrum = NDArray[np.complex128]
-# Features with the code that a point has there.
-Group = tuple[tuple[int, int], ...]
-# Group, label, level, size, and whether the first few frequencies are enough.
-Key = tuple[Group, int, int, int, bool]
+# Feature, code, label, level and size.
+Key = tuple[int, int, int, int, int]
 
 
 class Window(NamedTuple):
@@ -167,37 +162,19 @@ class Grid:
     def _product(self, codes: list[int], i: int, level: int, size: int) -> Spectrum:
         """Return the spectrum of a label's rounded sum, up to where it is all but gone."""
         product = np.ones(size // 2 + 1, dtype=np.complex128)
-        for group in self._groups(codes, i):
-            product *= self._spectrum((group, i, level, size, len(product) <= _SHORT))[
-                : len(product)
-            ]
+        for j, code in enumerate(codes):
+            term = self._terms.of(j, code)
+            if not (term.is_open[i] or term.zero[i] > 0):
+                continue  # A constant term, at step 0.
+            product *= self._spectrum((j, code, i, level, size))[: len(product)]
             # No spectrum exceeds 1, so a frequency that is all but gone stays so.
             heights = product.real**2 + product.imag**2
             left = np.flatnonzero(heights > (_NOTHING * self._terms.chance) ** 2)
             product = product[: int(left[-1]) + 1 if len(left) else 1]
         return product
 
-    def _groups(self, codes: list[int], i: int) -> list[Group]:
-        """Put features together whose sums have few values, so that few transforms are needed.
-
-        Terms that are constant, at step 0, are left out.
-        """
-        groups: list[Group] = []
-        most = _SUMS if self._terms.model.m > _MANY_LABELS else 1
-        n_sums = most
-        for j, code in enumerate(codes):
-            term = self._terms.of(j, code)
-            if term.is_open[i] or term.zero[i] > 0:
-                n_values = len(term.counts[i].probs)
-                if n_sums * n_values > most:
-                    groups.append(())
-                    n_sums = 1
-                groups[-1] += ((j, code),)
-                n_sums *= n_values
-        return groups
-
     def _spectrum(self, key: Key) -> Spectrum:
-        """Return the Fourier transform of a rounded sum of terms."""
+        """Return the Fourier transform of a rounded term."""
         if key not in self._spectra:
             if self._n_bytes > _MAX_REMEMBERED:
                 self._spectra.clear()
@@ -206,19 +183,11 @@ class Grid:
             self._n_bytes += made.nbytes
         return self._spectra[key]
 
-    def _transform(self, group: Group, i: int, level: int, size: int, is_short: bool) -> Spectrum:
-        steps, probs = np.zeros(1, dtype=np.int64), np.ones(1)
-        for j, code in group:
-            term = self._terms.of(j, code)
-            n_values = len(term.counts[i].probs)
-            own = np.rint(term.above[i, :n_values] * 2.0**level).astype(np.int64)
-            steps = np.add.outer(steps, own).ravel()
-            probs = np.multiply.outer(probs, term.probs[i, :n_values]).ravel()
-        if not is_short:
-            return np.fft.rfft(np.bincount(steps % size, probs, minlength=size))
-        turns = steps[:, None] * np.arange(_SHORT) % size
-        waves: Spectrum = np.exp(turns * (-2j * math.pi / size))
-        return np.asarray((probs[:, None] * waves).sum(axis=0))
+    def _transform(self, j: int, code: int, i: int, level: int, size: int) -> Spectrum:
+        term = self._terms.of(j, code)
+        n_values = len(term.counts[i].probs)
+        steps = np.rint(term.above[i, :n_values] * 2.0**level).astype(np.int64)
+        return np.fft.rfft(np.bincount(steps % size, term.probs[i, :n_values], minlength=size))
 
     def _transform_error(self, size: int) -> float:
         """Bound the 2-norm of the error of a distribution that came through the Fourier transform.
