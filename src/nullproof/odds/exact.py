@@ -239,9 +239,9 @@ def count_worlds(
         raise NullproofError(f"count_worlds takes one point but got {len(points)}; give one row")
     j, i = np.unravel_index(index.n_null.argmax(), index.n_null.shape)
     if (n_cells := index.n_null[j, i]) > _MOST_CELLS:
-        raise NullproofError(
-            f"label {index.labels[i]!r} has {n_cells:,} missing cells in column {index.features[j]!r}, too "
-            "many to count worlds exactly; ask label_odds for bounds"
+        column = index.features[j]
+        raise _beyond(
+            f"label {index.labels[i]!r} has {n_cells:,} missing cells in column {column!r}"
         )
     possible = tuple(np.flatnonzero(verdicts(model, points).possible[0]).tolist())
     sizes = index.n_values.tolist()
@@ -260,6 +260,10 @@ def count_worlds(
     return WorldCounts(math.prod(n_worlds), wins, ties)
 
 
+def _beyond(what: str) -> NullproofError:
+    return NullproofError(f"{what}, too many to count worlds exactly; ask label_odds for bounds")
+
+
 def _worlds_won(
     model: Model, codes: Sequence[int], labels: tuple[int, ...], n_worlds: list[int]
 ) -> dict[tuple[int, ...], int]:
@@ -272,10 +276,7 @@ def _worlds_won(
         n_bits = sum(g[i].n_cells * g[i].whole.bit_length() for g in open_cells)
         n_supports = min(math.prod(g[i].n_cells + 1 for g in open_cells), _MOST_SUPPORTS)
         if n_supports * n_bits > _MOST_BITS:
-            raise NullproofError(
-                f"label {model.index.labels[i]!r} has too many missing cells to count its worlds exactly; "
-                "ask label_odds for bounds"
-            )
+            raise _beyond(f"label {model.index.labels[i]!r} has very many missing cells")
         parts, n_free = [], n_worlds[i]
         for low, groups in zip(lows, open_cells, strict=True):
             # A feature that is left out still has cells to fill, in ways that change nothing.
@@ -284,9 +285,9 @@ def _worlds_won(
             parts.append((low[i], ways))
         made = products.of(i, parts)
         if made is None:
-            raise NullproofError(
-                f"label {model.index.labels[i]!r} can have more than {_MOST_SUPPORTS:,} different "
-                "supports, too many to count exactly; ask label_odds for bounds"
+            label = model.index.labels[i]
+            raise _beyond(
+                f"label {label!r} can have more than {_MOST_SUPPORTS:,} different supports"
             )
         found.append((made[0], made[1] * n_free))
     winners = _winners(products.compared(labels, found))
@@ -311,10 +312,7 @@ def _winners(table: Weights) -> dict[tuple[int, ...], int]:
         if not all(a or b for a, b in pairs):
             continue  # Some label always has more.
         if 1 << sum(1 for a, b in pairs if a and b) > _MOST_SETS:
-            raise NullproofError(
-                f"more than {_MOST_SETS:,} different sets of labels can tie, too many to count; ask "
-                "label_odds for bounds"
-            )
+            raise _beyond(f"more than {_MOST_SETS:,} different sets of labels can tie")
         for places, n in _outcomes(own, less):
             if places:
                 winners[places] = winners.get(places, 0) + n
