@@ -26,7 +26,6 @@ from nullproof.model.certify import certificates_of
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
 from nullproof.results.files import write_whole
-from nullproof.results.table import Column
 
 # The new columns: their types in polars, in pandas, and as Arrow and Spark write them.
 _COLUMNS: dict[str, tuple[Any, str, str]] = {
@@ -118,7 +117,7 @@ class _Judge:
             )
         return added
 
-    def judged(self, rows: Any) -> dict[str, Column]:
+    def judged(self, rows: Any) -> pl.DataFrame:
         """Return the new columns of some rows."""
         schema = self.model.index.schema
         with warnings.catch_warnings():
@@ -127,30 +126,33 @@ class _Judge:
             points = self.model.points(rows, self.own_missing)
             actual = true_labels(schema, AS_USUAL.open(rows, schema.label_name, schema))
         first, which = _different(points.codes)
-        found = certificates_of(self.model, points.take(first)).declared()
-        found["holds_up_to"] = found["tolerance"]
-        columns = {name: _spread(found[name], which) for name in _COLUMNS if name in found}
-        if actual is not None:
-            right = np.where(actual < 0, -1, actual == columns["predicted"].places)
-            columns["right"] = Column([False, True], right)
-        return columns
+        found = certificates_of(self.model, points.take(first))
+        declared = found.declared()
+        names = {"predicted": "predicted", "verdict": "verdict", "holds_up_to": "tolerance"}
+        new = pl.DataFrame({name: declared[own].series() for name, own in names.items()})[which]
+        if actual is None:
+            return new
+        right = pl.Series(actual == found.predicted_positions[which])
+        return new.with_columns(right=pl.when(pl.Series(actual >= 0)).then(right))
 
     def annotated(self, rows: Any, table: Any = None) -> Any:
         """Return rows with their new columns; those of ``table``, if the caller's has other names."""
         new = self.judged(rows)
         if isinstance(rows, pl.DataFrame):
-            return rows.with_columns(_series(name, column) for name, column in new.items())
+            return rows.hstack(new)
         if hasattr(rows, "append_column"):
             # The other columns of a table of Arrow stay as they are.
-            for name, column in new.items():
-                array = _series(name, column).to_arrow(compat_level=pl.CompatLevel.oldest())
-                rows = rows.append_column(name, array.cast(_COLUMNS[name][2]))
+            arrays = new.to_arrow(compat_level=pl.CompatLevel.oldest())
+            for name in new.columns:
+                rows = rows.append_column(name, arrays[name].cast(_COLUMNS[name][2]))
             return rows
         import pandas as pd
 
-        arrays = {name: _pandas_array(column, _COLUMNS[name][1]) for name, column in new.items()}
-        series = {name: pd.Series(array, index=rows.index) for name, array in arrays.items()}
-        return (rows if table is None else table).assign(**series)
+        columns = {
+            name: pd.Series(new[name].to_list(), index=rows.index, dtype=_COLUMNS[name][1])
+            for name in new.columns
+        }
+        return (rows if table is None else table).assign(**columns)
 
     def annotated_batches(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Annotate batches of Arrow, small ones together: to begin takes as long as thousands of points."""
@@ -178,25 +180,6 @@ def _different(codes: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.i
         return first, which
     every = np.arange(len(which))
     return every, every
-
-
-def _spread(column: Column, which: NDArray[np.intp]) -> Column:
-    if column.places is None:
-        return Column(np.asarray(column.values)[which])
-    return Column(column.values, column.places[which])
-
-
-def _series(name: str, column: Column) -> pl.Series:
-    return column.series().alias(name).cast(_COLUMNS[name][0])
-
-
-def _pandas_array(column: Column, dtype: str) -> Any:
-    import pandas as pd
-
-    if column.places is None:
-        return pd.array(column.values, dtype=dtype)
-    # The place -1, for none, is the last one.
-    return pd.array([*column.values, None], dtype=dtype).take(column.places)
 
 
 def _at_once(judge: _Judge, table: Any) -> Any:

@@ -58,17 +58,13 @@ class Training:
             # What Naive Bayes makes of the columns concerns the directed worlds alone.
             warnings.simplefilter("ignore", NullproofWarning)
             index = CountIndex.from_table(
-                opened.frame.to_native(),
-                label,
-                missing=options.missing,
-                missing_is_value=options.missing_is_value,
-                weights="equal",
+                opened, label, missing_is_value=options.missing_is_value, weights="equal"
             )
         if len(index.labels) < 2:
             raise NullproofError(
                 f"{label!r} holds one label, {index.labels[0]!r}, so nothing can change"
             )
-        encoded = encode_quietly(index.schema, opened.frame.to_native())
+        encoded = encode_quietly(index.schema, opened)
         codes = {name: encoded.codes[j] for j, name in enumerate(index.features)}
         gone = {name: encoded.missing[j] for j, name in enumerate(index.features)}
         for name in opened.names:
