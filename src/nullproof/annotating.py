@@ -125,7 +125,7 @@ class _Judge:
             warnings.simplefilter("ignore", NullproofWarning)
             points = self.model.points(rows, self.own_missing)
             actual = true_labels(schema, AS_USUAL.open(rows, schema.label_name, schema))
-        first, which = _different(points.codes)
+        first, which = _distinct(points.codes)
         found = certificates_of(self.model, points.take(first))
         declared = found.declared()
         names = {"predicted": "predicted", "verdict": "verdict", "holds_up_to": "tolerance"}
@@ -169,10 +169,11 @@ class _Judge:
             yield from self.annotated(pa.Table.from_batches(waiting)).to_batches()
 
 
-def _different(codes: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the first of all points that are alike, and which of these each point is.
+def _distinct(codes: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the position of each distinct point, and which of these each point repeats.
 
-    Points are compared by a random number for each; all of them are different if few are alike.
+    Points are told apart by a random sum of their codes, which is then checked. Where few points repeat,
+    all count as distinct.
     """
     factors = np.random.default_rng(0).integers(2**62, size=len(codes))
     _, first, which = np.unique(factors @ codes, return_index=True, return_inverse=True)
