@@ -119,7 +119,7 @@ def audit(
     as_it_is = fits.as_it_is()
     judged = None if as_it_is is None else numbered(as_it_is)
     found: dict[int, NDArray[np.int32]] = {}
-    name, started, n_failed = type(fixed).__name__, time.monotonic(), 0
+    started, n_failed = time.monotonic(), 0
     try:
         for number, predicted in fits.predictions():
             if predicted is None:
@@ -136,8 +136,8 @@ def audit(
         )
     if n_failed:
         notice(
-            f"{name} could not be fitted in {n_failed:,} of {len(worlds):,} worlds; the answer is about "
-            "the others."
+            f"{type(fixed).__name__} could not be fitted in {n_failed:,} of {len(worlds):,} worlds; the "
+            "answer is about the others."
         )
     seconds = time.monotonic() - started
     return Audit([*labels], [*found], np.array([*found.values()]), judged, encoded, fits, seconds)
@@ -223,11 +223,8 @@ class _Fits:
         """
         from joblib import Parallel, delayed  # type: ignore[import-untyped]
 
-        name, table, started = (
-            type(self.estimator).__name__,
-            self.worlds.completed(0),
-            time.monotonic(),
-        )
+        name, table = type(self.estimator).__name__, self.worlds.completed(0)
+        started = time.monotonic()
         try:
             first, again = self.predicted(table), self.predicted(table)
         except Exception as problem:
@@ -273,8 +270,7 @@ class FilledWorld:
         """Return the training table, given as it was audited, with its missing cells filled."""
         audited = self.worlds.training
         training = Training.of(table, audited.label, audited.options)
-        same = training.frame.to_native().equals(audited.frame.to_native())
-        if not same:
+        if not training.frame.to_native().equals(audited.frame.to_native()):
             raise NullproofError("the table is not the one that was audited; give that one")
         return training.completed(self.worlds.donors(self.number)).to_native()
 

@@ -69,7 +69,7 @@ Extent = tuple[float, float]
 _MOST_GROUPS = 2**21
 # Whole numbers in so short a range are counted one by one: faster than to compare them with edges.
 _FEW_VALUES = 1000
-# Tables with so few rows are not worth a query for cells: their numbers come here.
+# Numbers of tables with so few rows are binned here; so are those that get quantiles.
 _FEW_ROWS = 2**17
 
 
@@ -163,7 +163,6 @@ def _count(
     n_rows = labels.n_rows
     check_limits(n_cells=n_rows * len(names))
     learned = Learned(options)
-    findings = learned.findings
     ids, binned = _columns_to_bin(table.frame, columns, options, n_rows)
     counted = {
         feature.name: (feature, known)
@@ -177,14 +176,16 @@ def _count(
     for column, groups in zip(rest, all_groups, strict=True):
         marked = int(groups.counts.sum()) < n_rows
         rows = Rows(groups.labels, groups.counts)
-        fitted = learned.fit(column.read(groups.values, marked=marked), rows, n_rows, findings)
+        fitted = learned.fit(
+            column.read(groups.values, marked=marked), rows, n_rows, learned.findings
+        )
         if fitted is not None:
             feature, encoded = fitted
             counted[column.name] = feature, summed(feature, encoded.codes, groups, labels)
     for name, spellings in table.taken.items():
         for spelling in spellings if name in counted else ():
-            findings.taken.setdefault(spelling, []).append(name)
-    findings.sort_taken(names)
+            learned.findings.taken.setdefault(spelling, []).append(name)
+    learned.findings.sort_taken(names)
     pairs = [counted[name] for name in names if name in counted]
     features = [feature for feature, _ in pairs]
     schema = learned.schema(labels.schema, features, table.names, table.missing, table.formats)
@@ -194,7 +195,7 @@ def _count(
             "Every column counts 1, since weights are learned from rows and a lazy table is counted where "
             "it is; give like= an index of some of its rows to take its weights, or weights='equal'"
         )
-    notify(index, findings)
+    notify(index, learned.findings)
     return index
 
 
@@ -238,11 +239,12 @@ def _columns_to_bin(
     """Return the columns that only number the rows, and those that the engine is to bin."""
     if n_rows <= _FEW_ROWS:
         return [], []
-    binned_there = [column for column in columns if column.is_binned_there]
     numbers = [
         column
-        for column in binned_there
-        if options.cuts(column.name) and options.binning_of(column.name) != "quantile"
+        for column in columns
+        if column.is_binned_there
+        and options.cuts(column.name)
+        and options.binning_of(column.name) != "quantile"
     ]
     ids, binned = [], []
     for column, (low, high) in zip(numbers, _extents(frame, numbers), strict=True):
