@@ -40,7 +40,7 @@ from support.engines import (
     spark_table,
 )
 from support.index_view import edges, quietly, read, values
-from support.odd_tables import many_numbers, odd_table
+from support.odd_tables import crowded_numbers, many_numbers, odd_table
 from support.ways import TYPED_WAYS, Way
 
 from nullproof import CountIndex, NullproofError, NullproofWarning, poison
@@ -145,6 +145,17 @@ def test_more_numbers_than_are_fetched(
     expected = counted(table, "label", binning=binning)
     assert min(len(edges(expected, name)) for name in expected.features) > 2
     assert counted(put(table), "label", binning=binning) == expected
+
+
+@pytest.mark.parametrize("binning", ["mdl", "uniform"])
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_so_many_rows_that_the_engine_makes_the_bins(engine: str, binning: Any) -> None:
+    """Numbers that are dealt into cells by the engine, and again where they crowd, have the same bins."""
+    table = crowded_numbers()
+    expected = counted(table, "label", binning=binning)
+    lazy = table.lazy() if engine == "polars" else duckdb.from_arrow(table.to_arrow())
+    assert counted(lazy, "label", binning=binning) == expected
+    assert counted(lazy, "label", like=expected) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,21 @@
 """annotate: a table of points with its predictions and verdicts, where the table is.
 
-Every engine hands batches of rows to `_judged`, so all of them give what `certify` gives. Only the index
-travels, with the function that is sent to the workers.
+Every engine hands batches of rows to `_Judge`, so all of them give what `certify` gives. Only the index
+travels, with the judge that is sent to the workers.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.data.labels import true_labels
@@ -24,7 +26,6 @@ from nullproof.model.certify import certificates_of
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
 from nullproof.results.files import write_whole
-from nullproof.results.table import Column
 
 # The new columns: their types in polars, in pandas, and as Arrow and Spark write them.
 _COLUMNS: dict[str, tuple[Any, str, str]] = {
@@ -34,7 +35,6 @@ _COLUMNS: dict[str, tuple[Any, str, str]] = {
     "right": (pl.Boolean(), "boolean", "boolean"),
 }
 _ROWS = 1 << 17
-Judge = Callable[[Any], pl.DataFrame]
 
 
 def annotate(
@@ -75,138 +75,133 @@ def annotate(
     >>> annotate(index, pl.DataFrame({"f": ["a", "a"], "g": ["x", "y"]}))["verdict"].to_list()
     ['certain', 'open']
     """
-    model = Model(index, alpha, prior, bias)
-
-    def judge(batch: Any) -> pl.DataFrame:
-        return _judged(model, own_missing, batch)
-
+    judge = _Judge(Model(index, alpha, prior, bias), own_missing)
     frame = nw.from_native(table, pass_through=True)
     if not isinstance(frame, nw.LazyFrame):
-        return _at_once(judge, index, table)
-    engine, names = frame.implementation, frame.collect_schema().names()
-    added = _added(names, index)
+        return _at_once(judge, table)
+    engine, native = frame.implementation, frame.to_native()
+    added = judge.new_columns(frame.collect_schema().names())
     if engine.is_duckdb() or engine.is_ibis():
-        return _into_parquet(judge, frame.to_native(), into, engine.value)
+        return _into_parquet(judge, native, into, engine.value)
     if into is not None:
         raise NullproofError(
             f"into is for tables of DuckDB and ibis, and this is one of {engine.value}; leave it out"
         )
     if engine.is_polars():
-        return frame.to_native().map_batches(
-            lambda batch: batch.hstack(judge(batch)),
-            schema={**frame.to_native().collect_schema(), **{n: _COLUMNS[n][0] for n in added}},
-            streamable=True,
-        )
+        schema = {**native.collect_schema(), **{name: _COLUMNS[name][0] for name in added}}
+        return native.map_batches(judge.annotated, schema=schema, streamable=True)
     if engine.is_dask():
-        return _in_dask(judge, frame.to_native())
+        return native.map_partitions(judge.annotated, meta=judge.annotated(native._meta))
     if engine.is_pyspark() or engine.is_pyspark_connect():
-        return _in_spark(judge, frame.to_native(), added)
+        return _in_spark(judge, native, added)
     raise NullproofError(
         f"a table of {engine.value} cannot be annotated where it is; read it in parts and annotate those"
     )
 
 
-def _judged(model: Model, own_missing: OwnMissing, batch: Any) -> pl.DataFrame:
-    """Return the new columns for some rows, a data frame of any library."""
-    schema = model.index.schema
-    with warnings.catch_warnings():
-        # Each batch would warn of the same values that training never showed.
-        warnings.simplefilter("ignore", NullproofWarning)
-        found = certificates_of(model, model.points(batch, own_missing))
-        actual = true_labels(schema, AS_USUAL.open(batch, schema.label_name, schema))
-    names = [str(label) for label in found.labels]
-    columns = [
-        Column(names, found.predicted_positions).series().alias("predicted"),
-        pl.Series("verdict", found.verdict.tolist(), dtype=pl.String),
-        pl.Series("holds_up_to", found.tolerance, dtype=pl.Float64).fill_nan(None),
-    ]
-    if actual is not None:
-        right = replace(found, actual=actual).right
-        columns.append(pl.Series("right", [] if right is None else [*right], dtype=pl.Boolean))
-    return pl.DataFrame(columns)
+@dataclass(frozen=True)
+class _Judge:
+    """Predicts and judges rows, which are data frames of any library."""
+
+    model: Model
+    own_missing: OwnMissing
+
+    def new_columns(self, names: Collection[str]) -> list[str]:
+        """Return the names of the new columns, unless the table has one of them already."""
+        label = self.model.index.schema.label_name
+        added = [name for name in _COLUMNS if name != "right" or label in names]
+        taken = next((name for name in names if name in added), None)
+        if taken is not None:
+            raise NullproofError(
+                f"the table has a column {taken!r} already, which annotate would add; rename it"
+            )
+        return added
+
+    def judged(self, rows: Any) -> pl.DataFrame:
+        """Return the new columns of some rows."""
+        schema = self.model.index.schema
+        with warnings.catch_warnings():
+            # Each batch would warn of the same values that training never showed.
+            warnings.simplefilter("ignore", NullproofWarning)
+            points = self.model.points(rows, self.own_missing)
+            actual = true_labels(schema, AS_USUAL.open(rows, schema.label_name, schema))
+        first, which = _distinct(points.codes)
+        found = certificates_of(self.model, points.take(first))
+        declared = found.declared()
+        names = {"predicted": "predicted", "verdict": "verdict", "holds_up_to": "tolerance"}
+        new = pl.DataFrame({name: declared[own].series() for name, own in names.items()})[which]
+        if actual is None:
+            return new
+        right = pl.Series(actual == found.predicted_positions[which])
+        return new.with_columns(right=pl.when(pl.Series(actual >= 0)).then(right))
+
+    def annotated(self, rows: Any, table: Any = None) -> Any:
+        """Return rows with their new columns; those of ``table``, if the caller's has other names."""
+        new = self.judged(rows)
+        if isinstance(rows, pl.DataFrame):
+            return rows.hstack(new)
+        if hasattr(rows, "append_column"):
+            # The other columns of a table of Arrow stay as they are.
+            arrays = new.to_arrow(compat_level=pl.CompatLevel.oldest())
+            for name in new.columns:
+                rows = rows.append_column(name, arrays[name].cast(_COLUMNS[name][2]))
+            return rows
+        import pandas as pd
+
+        columns = {
+            name: pd.Series(new[name].to_list(), index=rows.index, dtype=_COLUMNS[name][1])
+            for name in new.columns
+        }
+        return (rows if table is None else table).assign(**columns)
+
+    def annotated_batches(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Annotate batches of Arrow, small ones together: to begin takes as long as thousands of points."""
+        import pyarrow as pa
+
+        waiting, n_rows = [], 0
+        for batch in batches:
+            waiting.append(batch)
+            n_rows += batch.num_rows
+            if 2 * n_rows >= _ROWS:
+                yield from self.annotated(pa.Table.from_batches(waiting)).to_batches()
+                waiting, n_rows = [], 0
+        if waiting:
+            yield from self.annotated(pa.Table.from_batches(waiting)).to_batches()
 
 
-def _added(names: Collection[str], index: CountIndex) -> list[str]:
-    """Return the names of the new columns, unless the table has one of them already."""
-    added = [name for name in _COLUMNS if name != "right" or index.schema.label_name in names]
-    taken = next((name for name in names if name in added), None)
-    if taken is not None:
-        raise NullproofError(
-            f"the table has a column {taken!r} already, which annotate would add; rename it"
-        )
-    return added
+def _distinct(codes: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the position of each distinct point, and which of these each point repeats.
+
+    Points are told apart by a random sum of their codes, which is then checked. Where few points repeat,
+    all count as distinct.
+    """
+    factors = np.random.default_rng(0).integers(2**62, size=len(codes))
+    _, first, which = np.unique(factors @ codes, return_index=True, return_inverse=True)
+    if 2 * len(first) < len(which) and np.array_equal(codes[:, first].take(which, axis=1), codes):
+        return first, which
+    every = np.arange(len(which))
+    return every, every
 
 
-def _at_once(judge: Judge, index: CountIndex, table: Any) -> Any:
-    schema = index.schema
+def _at_once(judge: _Judge, table: Any) -> Any:
+    schema = judge.model.index.schema
     opened = AS_USUAL.open(table, schema.label_name, schema)
     if opened.frame is None:
         raise NullproofError(
             f"the table is a {type(table).__name__}; give a data frame or a file, or ask certify"
         )
-    _added(opened.names, index)
-    rows = opened.frame.to_native()
-    if isinstance(rows, pl.DataFrame):
-        return rows.hstack(judge(rows))
-    if not opened.frame.implementation.is_pandas_like():
-        return _with_arrow(judge, rows)
+    judge.new_columns(opened.names)
     # Names that are no texts were changed on the way; those of the caller stay.
-    return _with_pandas(judge, rows, table if hasattr(table, "assign") else rows)
+    return judge.annotated(opened.source, table if hasattr(table, "assign") else None)
 
 
-def _with_pandas(judge: Judge, rows: Any, table: Any) -> Any:
-    """Return a data frame of pandas with the new columns."""
-    import pandas as pd
-
-    new = judge(rows)
-    columns = {
-        name: pd.Series(new[name].to_list(), index=rows.index, dtype=_COLUMNS[name][1])
-        for name in new.columns
-    }
-    return table.assign(**columns)
-
-
-def _with_arrow(judge: Judge, rows: Any) -> Any:
-    """Return a table of Arrow with the new columns; its own columns stay as they are."""
-    new = judge(rows).to_arrow(compat_level=pl.CompatLevel.oldest())
-    for name in new.column_names:
-        rows = rows.append_column(name, new[name].cast(_COLUMNS[name][2]))
-    return rows
-
-
-def _annotated_batches(judge: Judge, batches: Iterable[Any]) -> Iterator[Any]:
-    """Annotate batches of Arrow, small ones together: to begin takes as long as thousands of points."""
-    import pyarrow as pa
-
-    waiting, n_rows = [], 0
-    for batch in batches:
-        waiting.append(batch)
-        n_rows += batch.num_rows
-        if 2 * n_rows >= _ROWS:
-            yield from _with_arrow(judge, pa.Table.from_batches(waiting)).to_batches()
-            waiting, n_rows = [], 0
-    if waiting:
-        yield from _with_arrow(judge, pa.Table.from_batches(waiting)).to_batches()
-
-
-def _in_dask(judge: Judge, frame: Any) -> Any:
-    def annotated(part: Any) -> Any:
-        return _with_pandas(judge, part, part)
-
-    return frame.map_partitions(annotated, meta=annotated(frame._meta))
-
-
-def _in_spark(judge: Judge, frame: Any, added: list[str]) -> Any:
+def _in_spark(judge: _Judge, frame: Any, added: list[str]) -> Any:
     from pyspark.sql.types import StructType
 
     schema = StructType([*frame.schema.fields])
     for name in added:
         schema = schema.add(name, _COLUMNS[name][2])
-
-    def annotated(batches: Iterator[Any]) -> Iterator[Any]:
-        return _annotated_batches(judge, batches)
-
-    return frame.mapInArrow(annotated, schema)
+    return frame.mapInArrow(judge.annotated_batches, schema)
 
 
 def _batches(table: Any) -> Any:
@@ -222,7 +217,7 @@ def _batches(table: Any) -> Any:
     return table.fetch_record_batch(_ROWS)  # before DuckDB 1.5
 
 
-def _into_parquet(judge: Judge, table: Any, into: str | Path | None, engine: str) -> Path:
+def _into_parquet(judge: _Judge, table: Any, into: str | Path | None, engine: str) -> Path:
     """Write the annotated rows to a Parquet file, in batches."""
     if into is None:
         raise NullproofError(
@@ -241,7 +236,7 @@ def _into_parquet(judge: Judge, table: Any, into: str | Path | None, engine: str
             batches = _batches(table)
         writer = None
         try:
-            for batch in _annotated_batches(judge, batches):
+            for batch in judge.annotated_batches(batches):
                 writer = writer or pq.ParquetWriter(part, batch.schema)
                 writer.write_batch(batch)
             if writer is None:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.completions import Training, Worlds, as_scikit_learn_takes_it, with_nulls
+from nullproof.counts.update import is_whole
 from nullproof.data.missing import Spellings
 from nullproof.data.options import TableOptions, refuse_seed
 from nullproof.data.points import Key, Points, RowNames, encode_points
@@ -91,14 +92,14 @@ def audit(
     'yes'
     """
     refuse_seed(seed)
-    if not isinstance(n_worlds, int | np.integer) or isinstance(n_worlds, bool) or n_worlds < 2:
+    if not is_whole(n_worlds) or n_worlds < 2:
         raise NullproofError(f"n_worlds is {n_worlds!r}; give a whole number that is 2 or more")
-    options = TableOptions(missing=missing, missing_is_value=missing_is_value)
     fixed = _seeded(estimator, seed)
+    options = TableOptions(missing=missing, missing_is_value=missing_is_value)
     training = Training.of(table, label, options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NullproofWarning)
-        encoded = encode_points(training.index.schema, points, smoothed=True, key=key)
+        encoded = encode_points(training.index.schema, points, key=key)
     if encoded.frame is None or not len(encoded):
         raise NullproofError(
             f"points came as {type(points).__name__} with {many(len(encoded), 'row')}; give a data frame "
@@ -109,38 +110,37 @@ def audit(
     features = training.features_of(as_scikit_learn_takes_it(encoded.frame))
     spelled = dict(zip(training.index.features, encoded.missing, strict=True))
     fits = _Fits(fixed, worlds, with_nulls(features, spelled))
-    as_it_is = fits.as_it_is()
     labels: dict[Any, int] = {}
 
     def numbered(predicted: NDArray[Any]) -> NDArray[np.int32]:
         codes = [labels.setdefault(label, len(labels)) for label in predicted.tolist()]
         return np.array(codes, dtype=np.int32)
 
-    by_world: dict[int, NDArray[np.int32]] = {}
-    started, n_failed = time.monotonic(), 0
+    as_it_is = fits.as_it_is()
     judged = None if as_it_is is None else numbered(as_it_is)
+    found: dict[int, NDArray[np.int32]] = {}
+    started, n_failed = time.monotonic(), 0
     try:
         for number, predicted in fits.predictions():
             if predicted is None:
                 n_failed += 1
             else:
-                by_world[number] = numbered(predicted)
+                found[number] = numbered(predicted)
             if on_progress is not None:
                 on_progress("fitting on completed tables", (number + 1) / len(worlds))
     except KeyboardInterrupt:
-        if not by_world:
+        if not found:
             raise
         notice(
-            f"Stopped after {len(by_world):,} of {len(worlds):,} worlds; the answer is about these."
+            f"Stopped after {len(found):,} of {len(worlds):,} worlds; the answer is about these."
         )
     if n_failed:
         notice(
-            f"{type(fits.estimator).__name__} could not be fitted in {n_failed:,} of {len(worlds):,} "
-            "worlds; the answer is about the others."
+            f"{type(fixed).__name__} could not be fitted in {n_failed:,} of {len(worlds):,} worlds; the "
+            "answer is about the others."
         )
-    predictions = np.array([*by_world.values()])
     seconds = time.monotonic() - started
-    return Audit([*labels], [*by_world], predictions, judged, encoded, fits, seconds)
+    return Audit([*labels], [*found], np.array([*found.values()]), judged, encoded, fits, seconds)
 
 
 # Fits --------------------------------------------------------------------------------------------
@@ -200,10 +200,9 @@ class _Fits:
             return self.predicted(self.worlds.training.frame)
         except Exception as problem:
             # Most classifiers reject missing cells; what else is wrong shows on a completed table.
-            said = " ".join(str(problem).split())
             notice(
                 f"{type(self.estimator).__name__} cannot be fitted on the table as it is "
-                f"({cut(said)}), so the prediction that most worlds by chance give is judged."
+                f"({_said(problem)}), so the prediction that most worlds by chance give is judged."
             )
             return None
 
@@ -218,38 +217,37 @@ class _Fits:
                 return None
 
     def predictions(self) -> Iterator[tuple[int, NDArray[Any] | None]]:
-        """Yield the number of each world with its predictions, in order; on all cores where that pays."""
+        """Yield the number of each world with its predictions, in order; on all cores where that pays.
+
+        The first table is fitted twice: a classifier that cannot be fitted, or is random, is rejected.
+        """
         from joblib import Parallel, delayed  # type: ignore[import-untyped]
 
+        name, table = type(self.estimator).__name__, self.worlds.completed(0)
         started = time.monotonic()
-        first = self._first()
-        seconds = (time.monotonic() - started) / 2
+        try:
+            first, again = self.predicted(table), self.predicted(table)
+        except Exception as problem:
+            raise NullproofError(
+                f"{name} cannot be fitted on a completed table and predict the points: {_said(problem)}; "
+                "give a pipeline that takes these columns and the points' own missing cells"
+            ) from problem
+        if first.tolist() != again.tolist():
+            raise NullproofError(
+                f"{name} predicts differently when it is fitted twice on the same table; fix its seed "
+                "(random_state), so that only the missing cells make a difference"
+            )
+        seconds, numbers = (time.monotonic() - started) / 2, range(1, len(self.worlds))
         yield 0, first
-        numbers = range(1, len(self.worlds))
         if seconds * len(numbers) < _WORTH_PROCESSES:
             yield from ((number, self.in_world(number)) for number in numbers)
             return
         jobs = (delayed(self.in_world)(number) for number in numbers)
         yield from zip(numbers, Parallel(n_jobs=-1, return_as="generator")(jobs), strict=True)
 
-    def _first(self) -> NDArray[Any]:
-        """Fit twice on one completed table; reject a classifier that cannot, or predicts differently."""
-        table = self.worlds.completed(0)
-        name = type(self.estimator).__name__
-        try:
-            predicted, again = self.predicted(table), self.predicted(table)
-        except Exception as problem:
-            said = " ".join(str(problem).split())
-            raise NullproofError(
-                f"{name} cannot be fitted on a completed table and predict the points: {cut(said)}; give a "
-                "pipeline that takes these columns and the points' own missing cells"
-            ) from problem
-        if predicted.tolist() != again.tolist():
-            raise NullproofError(
-                f"{name} predicts differently when it is fitted twice on the same table; fix its seed "
-                "(random_state), so that only the missing cells make a difference"
-            )
-        return predicted
+
+def _said(problem: Exception) -> str:
+    return cut(" ".join(str(problem).split()))
 
 
 # The answer --------------------------------------------------------------------------------------
@@ -272,13 +270,7 @@ class FilledWorld:
         """Return the training table, given as it was audited, with its missing cells filled."""
         audited = self.worlds.training
         training = Training.of(table, audited.label, audited.options)
-        same = training.frame.columns == audited.frame.columns and all(
-            np.array_equal(training.missing.get(name, ()), audited.missing[name])
-            if name in audited.missing
-            else training.frame[name].to_list() == audited.frame[name].to_list()
-            for name in audited.frame.columns
-        )
-        if not same:
+        if not training.frame.to_native().equals(audited.frame.to_native()):
             raise NullproofError("the table is not the one that was audited; give that one")
         return training.completed(self.worlds.donors(self.number)).to_native()
 
@@ -328,12 +320,17 @@ class Audit(Result["AuditedPoint"]):
         """Which of the worlds were drawn by chance."""
         return np.array([not self.fits.worlds.is_directed(number) for number in self.numbers])
 
+    @property
+    def n_chance(self) -> int:
+        """The number of worlds drawn by chance."""
+        return int(self.by_chance.sum())
+
     @cached_property
     def _judged(self) -> NDArray[np.int64]:
         """The position of the prediction that is judged, per point."""
         if self.as_it_is is not None:
             return np.asarray(self.as_it_is, dtype=np.int64)
-        votes = self.predictions[self.by_chance] if self.by_chance.any() else self.predictions
+        votes = self.predictions[self.by_chance] if self.n_chance else self.predictions
         n_votes = np.array([(votes == label).sum(axis=0) for label in range(len(self.labels))])
         return np.asarray(n_votes.argmax(axis=0), dtype=np.int64)
 
@@ -372,20 +369,24 @@ class Audit(Result["AuditedPoint"]):
         from scipy.stats import beta
 
         n_changed = self._differs[self.by_chance].sum(axis=0)
-        n_same = int(self.by_chance.sum()) - n_changed
-        n_labels = len(self.fits.worlds.training.index.labels)
         voted = self.as_it_is is None
+        n_labels = len(self.fits.worlds.training.index.labels)
         doubt = (1 - _CONFIDENCE) / np.where(voted & (n_changed > 0), n_labels, 1)
-        n_same = n_same - (voted & (n_changed == 0))
+        n_same = self.n_chance - n_changed - (voted & (n_changed == 0))
         bounds = beta.ppf(1 - doubt, n_changed + 1, np.maximum(n_same, 1))
         return np.where(n_same > 0, bounds, 1.0)
+
+    @property
+    def _unchanged_at_most(self) -> float | None:
+        """The greatest share of worlds by chance that change what none of these changed."""
+        n = self.n_chance - (self.as_it_is is None)
+        return float(1 - (1 - _CONFIDENCE) ** (1 / n)) if n > 0 else None
 
     @cached_property
     def _seen(self) -> list[tuple[Any, ...]]:
         """The labels that each point was seen with, that which is judged among them."""
         every = np.vstack([self.predictions, self._judged])
-        codes = (np.unique(column).tolist() for column in every.T)
-        return [tuple(self.labels[code] for code in seen) for seen in codes]
+        return [tuple(self.labels[code] for code in np.unique(own).tolist()) for own in every.T]
 
     def witness(self, position: int) -> tuple[FilledWorld, FilledWorld]:
         """Return two completions of the table on which the classifier predicts a point differently.
@@ -415,12 +416,12 @@ class Audit(Result["AuditedPoint"]):
         one, other = self.witness(position)
         worlds = self.fits.worlds
         before, after = worlds.donors(one.number), worlds.donors(other.number)
-        causes = []
-        for name, rows in after.items():
-            labels = self.fits.predicted(worlds.training.completed({**before, name: rows}))
-            if labels[position] != one.predicted:
-                causes.append(name)
-        return causes
+
+        def changes(name: str) -> bool:
+            mixed = worlds.training.completed({**before, name: after[name]})
+            return bool(self.fits.predicted(mixed)[position] != one.predicted)
+
+        return [name for name in after if changes(name)]
 
     # The result as a table ----------------------------------------------------------------------
 
@@ -428,26 +429,24 @@ class Audit(Result["AuditedPoint"]):
         """Return the columns."""
         names = [str(label) for label in self.labels]
         seen = [[str(label) for label in labels] for labels in self._seen]
-        places = np.arange(len(self))
         return {
             "predicted": Column(names, self._judged, "predicted"),
             "changed": Column(self.changed, None, "changed"),
             "n_changed_worlds": Column(self.n_changed_worlds, None, "worlds that change it"),
-            "seen": Column(seen, places, "seen", ", ".join),
+            "seen": Column(seen, np.arange(len(self)), "seen", ", ".join),
             "chance_at_most": Column(self.chance_at_most),
         }
 
     def document(self) -> dict[str, Any]:
         """Return the JSON form."""
-        n_chance = int(self.by_chance.sum())
         chance = self.predictions[self.by_chance]
         return {
             "n_points": len(self),
             "n_changed": int(self.changed.sum()),
             "n_changed_by_chance": int((chance != chance[:1]).any(axis=0).sum()),
             "n_worlds": self.n_worlds,
-            "n_chance": n_chance,
-            "n_directed": self.n_worlds - n_chance,
+            "n_chance": self.n_chance,
+            "n_directed": self.n_worlds - self.n_chance,
             "n_unlike_as_it_is": int(self.unlike_as_it_is.sum()),
             "chance_at_most": self._unchanged_at_most,
             "takes_missing": self.as_it_is is not None,
@@ -480,12 +479,6 @@ class Audit(Result["AuditedPoint"]):
             float(self.chance_at_most[place]),
         )
 
-    @property
-    def _unchanged_at_most(self) -> float | None:
-        """The greatest share of worlds by chance that change what none of these changed."""
-        n = int(self.by_chance.sum()) - (self.as_it_is is None)
-        return float(1 - (1 - _CONFIDENCE) ** (1 / n)) if n > 0 else None
-
     def confidence(self) -> str:
         """Say what the worlds by chance tell about the predictions that did not change."""
         if self._unchanged_at_most is None:
@@ -493,25 +486,21 @@ class Audit(Result["AuditedPoint"]):
                 "The worlds by chance are too few to say how many such worlds change a prediction."
             )
         return (
-            f"Where none of the worlds by chance ({int(self.by_chance.sum()):,}) changes a prediction, at "
-            f"most {per_cent(self._unchanged_at_most, PLAIN)} of all such worlds do, with 95 % "
-            "confidence. Directed worlds are no sample of anything."
+            f"Where none of the worlds by chance ({self.n_chance:,}) changes a prediction, at most "
+            f"{per_cent(self._unchanged_at_most, PLAIN)} of all such worlds do, with 95 % confidence. "
+            "Directed worlds are no sample of anything."
         )
 
     def sentence(self) -> str:
         """Say what was seen, and what that proves."""
-        n_changed, n_chance = int(self.changed.sum()), int(self.by_chance.sum())
-        n_unlike = int(self.unlike_as_it_is.sum())
-        more = (
-            f"; for {n_unlike:,} more all of them agree on another label than the table as it is"
-            if n_unlike
-            else ""
-        )
+        n_changed, n_unlike = int(self.changed.sum()), int(self.unlike_as_it_is.sum())
+        more = "; for {:,} more all of them agree on another label than the table as it is"
         return (
             f"{n_changed:,} of {many(len(self), 'prediction')} "
             f"({per_cent(n_changed / max(len(self), 1), PLAIN)}) were seen to change in "
-            f"{many(self.n_worlds, 'completed table')} ({n_chance:,} by chance, "
-            f"{self.n_worlds - n_chance:,} directed){more}; that the others stay is not proven"
+            f"{many(self.n_worlds, 'completed table')} ({self.n_chance:,} by chance, "
+            f"{self.n_worlds - self.n_chance:,} directed){more.format(n_unlike) if n_unlike else ''}; that "
+            "the others stay is not proven"
         )
 
     def _headline(self) -> str:

@@ -56,8 +56,10 @@ def known_classes(y: Any, n_rows: int, classes: NDArray[Any]) -> NDArray[np.int3
 
 def _distinct_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """The sorted labels, and where each row's label stands among them; texts are hashed, not sorted."""
+    in_objects = getattr(y, "dtype", None) == np.dtype(object)
     series = nw.from_native(y, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series) and series.dtype == nw.String:
+    # Objects of Python would be looked at one by one twice.
+    if isinstance(series, nw.Series) and not in_objects and series.dtype == nw.String:
         column = read_column("y", y)
         if column.codes is not None:
             return _sorted_labels(column.values, column.codes)
@@ -76,7 +78,7 @@ def _distinct_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
     place = dict.fromkeys(cells, MISSING) | {label: code for code, label in enumerate(held)}
     codes = np.fromiter(map(place.__getitem__, cells), dtype=np.int32, count=len(cells))
     classes, codes = _sorted_labels(held, codes)
-    if isinstance(y, np.ndarray) and y.dtype == object and cells and isinstance(cells[0], str):
+    if in_objects and cells and isinstance(cells[0], str):
         return classes, codes
     return np.array(classes.tolist()), codes
 

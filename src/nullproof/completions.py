@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
+from nullproof.counts.update import Counts
 from nullproof.data.labels import known_label_codes
 from nullproof.data.options import TableOptions
 from nullproof.data.points import Points, encode_quietly
@@ -28,9 +29,6 @@ from nullproof.model.predict import log_supports
 from nullproof.words import cut
 
 Rows = NDArray[np.intp]
-Counts = NDArray[np.int64]
-
-
 # For each label, so many of the points that Naive Bayes nearly gives it may be aimed at.
 _CLOSEST = 500
 
@@ -60,17 +58,13 @@ class Training:
             # What Naive Bayes makes of the columns concerns the directed worlds alone.
             warnings.simplefilter("ignore", NullproofWarning)
             index = CountIndex.from_table(
-                opened.frame.to_native(),
-                label,
-                missing=options.missing,
-                missing_is_value=options.missing_is_value,
-                weights="equal",
+                opened, label, missing_is_value=options.missing_is_value, weights="equal"
             )
         if len(index.labels) < 2:
             raise NullproofError(
                 f"{label!r} holds one label, {index.labels[0]!r}, so nothing can change"
             )
-        encoded = encode_quietly(index.schema, opened.frame.to_native())
+        encoded = encode_quietly(index.schema, opened)
         codes = {name: encoded.codes[j] for j, name in enumerate(index.features)}
         gone = {name: encoded.missing[j] for j, name in enumerate(index.features)}
         for name in opened.names:
@@ -162,13 +156,15 @@ class Worlds:
         """Return, for each column, the rows that its missing cells are copied from."""
         random = np.random.default_rng([self._seed, number])
         aims = self._aims if self.is_directed(number) else {}
-        points = {label: random.choice(near, 1, replace=False) for label, near in aims.items()}
+        points = {
+            label: int(random.choice(near, 1, replace=False)[0]) for label, near in aims.items()
+        }
         donors = {}
         for name, column in self._columns.items():
             # A column that Naive Bayes leaves out is filled by chance alone.
             own = points if name in self._codes else {}
-            codes = {label: int(self._codes[name][place[0]]) for label, place in own.items()}
-            donors[name] = column.donors(random, codes)
+            aimed = {label: int(self._codes[name][place]) for label, place in own.items()}
+            donors[name] = column.donors(random, aimed)
         return donors
 
     def completed(self, number: int) -> nw.DataFrame[Any]:
@@ -196,9 +192,7 @@ class _Column:
 
     def __init__(self, training: Training, name: str, model: Model) -> None:
         missing, row_labels = training.missing[name], training.row_labels
-        is_known = np.ones(len(row_labels), dtype=bool)
-        is_known[missing] = False
-        self.known = np.flatnonzero(is_known)
+        self.known = np.delete(np.arange(len(row_labels)), missing)
         labels = row_labels[missing]
         self.cells = {
             label: np.flatnonzero(labels == label) for label in np.unique(labels).tolist()

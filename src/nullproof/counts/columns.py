@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nullproof.counts.count import IndexFields
+from nullproof.counts.update import IndexFields
 from nullproof.data.schema import ONE, ColumnRecord, Use
-from nullproof.data.sources import native_frame, no_such_column
+from nullproof.data.sources import no_such_column
 from nullproof.results.pictures import ROWS, shown_table
 from nullproof.words import PLAIN, many, per_cent, some
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 class ColumnLine(NamedTuple):
@@ -87,12 +90,11 @@ class Columns:
             for line in self._lines
         ]
 
-    def to_frame(self, like: Any = None) -> Any:
-        """Return one row per column as a data frame of polars, or of the library of another one."""
-        import narwhals as nw
+    def to_frame(self) -> pl.DataFrame:
+        """Return one row per column."""
+        import polars as pl
 
-        frame = None if like is None else nw.from_native(like, eager_only=True)
-        return native_frame(_listed(self._lines), frame, same_rows=False)
+        return pl.DataFrame(_listed(self._lines)).with_columns(pl.col(pl.Null).cast(pl.String))
 
     def _most_missing_first(self) -> list[ColumnLine]:
         return sorted(self._lines, key=lambda line: -(line.missing or 0))[:ROWS]

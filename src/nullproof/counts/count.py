@@ -8,16 +8,16 @@ by summing the others out, in less time than one ``bincount`` per column takes.
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.counts.update import CandidateSets, Counts, IndexFields, is_whole
 from nullproof.counts.weights import with_learned_weights
 from nullproof.data.binning import Rows, tally
 from nullproof.data.labels import known_label_codes, label_codes
@@ -42,49 +42,12 @@ from nullproof.errors import NullproofError
 from nullproof.progress import on_both_cores
 from nullproof.words import cut, many, some
 
-Counts = NDArray[np.int64]
-# By candidate set, the cells of each label.
-CandidateSets = dict[tuple[int, ...], Counts]
 # The counts of a column take up to 400 MB.
 _MOST_COUNTS = 50_000_000
 # The largest code, or size of a domain, that can be given.
 _MOST_VALUES = 100_000_000
 # Two columns of tables with so many cells are read at a time.
 _MANY_CELLS = 1_000_000
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class IndexFields:
-    """The five fields of an index, which add up over parts of a table.
-
-    Parameters
-    ----------
-    schema
-        Features with their domains, and labels.
-    label_counts
-        Rows per label.
-    known
-        Per feature: cells known to hold a value, values × labels.
-    n_null
-        Cells that may hold any value of their domain, features × labels.
-    sets
-        Per feature: cells with several candidates, as counts per label for each candidate set.
-    """
-
-    schema: Schema
-    label_counts: Counts
-    known: tuple[Counts, ...]
-    n_null: Counts
-    sets: tuple[CandidateSets, ...]
-
-    @cached_property
-    def n_open(self) -> Counts:
-        """Features × labels: cells with more than one candidate."""
-        n_open = self.n_null.copy()
-        for j, sets in enumerate(self.sets):
-            for counts in sets.values():
-                n_open[j] += counts
-        return n_open
 
 
 def check_size(feature: Feature, n_labels: int) -> None:
@@ -314,14 +277,6 @@ def _domain_sizes(largest: Sequence[int], n_values: Any) -> list[int]:
     return [int(size) for size in sizes]
 
 
-def is_whole(number: Any) -> bool:
-    """Return whether something is a whole number, of Python or of NumPy; True and 1.0 are none."""
-    # To ask a type's family takes ten times as long.
-    return type(number) is int or (
-        isinstance(number, numbers.Integral) and not isinstance(number, bool)
-    )
-
-
 # Features of one size share their values.
 @lru_cache(maxsize=1 << 9)
 def _code_texts(size: int) -> tuple[str, ...]:
@@ -330,12 +285,10 @@ def _code_texts(size: int) -> tuple[str, ...]:
 
 # Count.
 
-# A joint table has at most so many places, since their number must fit into 16 bits.
+# A joint table of several columns has at most so many places, since their number must fit into 16 bits.
 _MOST_JOINT = int(np.iinfo(np.uint16).max)
 # Joint tables have about as many places as there are groups of so many rows, and at least some thousands.
 _FEW_JOINT, _ROWS_A_PLACE = 1 << 12, 8
-# Columns with so few rows are counted side by side, so many cells at a time.
-_FEW_ROWS, _CELLS = 6_000, 1 << 18
 # Of so many rows two groups of columns are counted at a time: with fewer the cores wait for each other.
 _MANY_ROWS = 500_000
 # The codes of a column, and how many codes there are with -1.
@@ -349,8 +302,8 @@ def count_codes(
     n_labels, columns = len(schema.labels), list(columns)
     for feature in schema.features:
         check_size(feature, n_labels)
-    sizes = (schema.n_values + 1).tolist()
-    groups = _grouped([column.codes for column in columns], sizes, row_labels, n_labels)
+    coded = zip((column.codes for column in columns), (schema.n_values + 1).tolist(), strict=True)
+    groups = _grouped(coded, n_labels, len(row_labels))
     count = partial(_counted, labels=row_labels, n_labels=n_labels)
     mapped = map if len(row_labels) < _MANY_ROWS else on_both_cores
     tables = [*chain.from_iterable(mapped(count, groups))]
@@ -366,47 +319,39 @@ def count_codes(
     return IndexFields(schema, tally(row_labels, None, n_labels), known, n_null, tuple(sets))
 
 
-def _grouped(
-    columns: Sequence[NDArray[np.integer]],
-    sizes: Sequence[int],
-    labels: NDArray[np.integer],
-    n_labels: int,
-) -> Iterator[list[_Coded]]:
+def _grouped(coded: Iterable[_Coded], n_labels: int, n_rows: int) -> Iterator[list[_Coded]]:
     """Group neighbours that are counted at once."""
-    if len(labels) <= _FEW_ROWS:
-        at_once = max(1, _CELLS // max(len(labels), 1))
-        for start in range(0, len(columns), at_once):
-            part = slice(start, start + at_once)
-            yield [*zip(columns[part], sizes[part], strict=True)]
-        return
-    most = min(max(_FEW_JOINT, len(labels) // _ROWS_A_PLACE), _MOST_JOINT)
+    most = min(max(_FEW_JOINT, n_rows // _ROWS_A_PLACE), _MOST_JOINT)
     group: list[_Coded] = []
     n_places = n_labels
-    for codes, size in zip(columns, sizes, strict=True):
+    for codes, size in coded:
         if group and n_places * size > most:
             yield group
             group, n_places = [], n_labels
         group.append((codes, size))
         n_places *= size
-    yield group
+    if group:
+        yield group
 
 
-def _counted(group: list[_Coded], labels: NDArray[np.integer], n_labels: int) -> Iterable[Counts]:
+def _counted(group: list[_Coded], labels: NDArray[np.integer], n_labels: int) -> list[Counts]:
     """Count some columns by one ``bincount``: a table of codes from -1 on × labels for each."""
-    n_places = n_labels * math.prod(size for _, size in group)
-    if len(labels) <= _FEW_ROWS or n_places > _MOST_JOINT:
-        return _count_side_by_side(group, labels, n_labels)
-    key, of_ones = np.zeros(len(labels), dtype=np.uint16), 0
+    sizes = [size for _, size in group]
+    n_places = n_labels * math.prod(sizes)
+    # A column of very many values is alone in its group.
+    kind: type[np.integer[Any]] = np.uint16 if n_places <= _MOST_JOINT else np.int64
+    key: NDArray[Any] = np.zeros(len(labels), dtype=kind)
+    of_ones = 0
     for codes, size in group:
-        key *= np.uint16(size)
+        key *= kind(size)
         # A missing cell wraps around, until one is added to each code below.
-        key += codes.astype(np.uint16, copy=False)
+        key += codes.astype(kind, copy=False)
         of_ones = of_ones * size + 1
-    key += np.uint16(of_ones)
-    key *= np.uint16(n_labels)
-    key += labels.astype(np.uint16)
+    key += kind(of_ones)
+    key *= kind(n_labels)
+    key += labels.astype(kind, copy=False)
     joint = np.bincount(key, minlength=n_places).astype(np.int64, copy=False)
-    return [*_apart(joint.reshape([*(size for _, size in group), n_labels]))]
+    return [*_apart(joint.reshape(*sizes, n_labels))]
 
 
 def _apart(joint: Counts) -> Iterator[Counts]:
@@ -418,20 +363,3 @@ def _apart(joint: Counts) -> Iterator[Counts]:
     half = len(columns) // 2
     yield from _apart(np.add.reduce(joint, axis=columns[half:]))
     yield from _apart(np.add.reduce(joint, axis=columns[:half]))
-
-
-def _count_side_by_side(
-    group: list[_Coded], labels: NDArray[np.integer], n_labels: int
-) -> list[Counts]:
-    """Give each column places of its own: calls of NumPy take longer to begin than to count few cells."""
-    ends = np.cumsum([size for _, size in group])
-    n_places = int(ends[-1]) * n_labels
-    kind = next(kind for kind in (np.int16, np.int32, np.int64) if n_places <= np.iinfo(kind).max)
-    starts = ends - [size - 1 for _, size in group]
-    keys = np.multiply(
-        np.array([codes for codes, _ in group]), kind(n_labels), dtype=kind, order="C"
-    )
-    keys += labels.astype(kind)
-    keys += (starts * n_labels).astype(kind)[:, None]
-    counts = np.bincount(keys.ravel(), minlength=n_places).astype(np.int64, copy=False)
-    return np.split(counts.reshape(-1, n_labels), ends[:-1])

@@ -18,36 +18,28 @@ from numpy.typing import NDArray
 
 from nullproof.counts.columns import Columns, columns_of
 from nullproof.counts.count import (
-    Counts,
-    IndexFields,
     count_array,
+    count_codes,
     count_like,
     count_table,
     feature_names,
+    outside_domain,
 )
 from nullproof.counts.engines import count_lazy, open_lazily
 from nullproof.counts.storage import load, save, warn_of_companion
-from nullproof.counts.update import (
-    Cells,
-    added,
-    are_same,
-    blank,
-    change_rows,
-    fill_cells,
-    widen,
-)
+from nullproof.counts.update import LEFT_OUT, IndexFields, codes_of_labels
 from nullproof.data.binning import Binning
 from nullproof.data.labels import DROP, labelled_rows, refuse_missing, report_unlabelled
 from nullproof.data.missing import Spellings
 from nullproof.data.options import TableOptions, Unlabelled, Weights
-from nullproof.data.points import Points, encode_points
-from nullproof.data.schema import Schema
+from nullproof.data.points import Points, encode_points, encode_quietly
+from nullproof.data.schema import Encoded
 from nullproof.data.sources import FileOptions, labels_apart, open_rows, rows_like
+from nullproof.data.types import MISSING
 from nullproof.errors import NullproofError
 from nullproof.words import PLAIN, many, per_cent, some
 
-# The count of a feature that a point leaves out: its factor is 1, whatever the label (theory 9).
-LEFT_OUT = -1
+__all__ = ["LEFT_OUT", "CountIndex"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -229,7 +221,8 @@ class CountIndex(IndexFields):
                 raise NullproofError(
                     f"the first row is {first!r}; give each row as a tuple with one cell per feature"
                 )
-            features = list(first) if isinstance(first, Mapping) else _numbered(len(first))
+            is_named = isinstance(first, Mapping)
+            features = [*first] if is_named else [f"x{j}" for j in range(len(first))]
         table = open_rows(rows, features, missing=options.spelled)
         options.refuse_unknown_columns(features)
         column = labels_apart(labels, options.spelled)
@@ -259,88 +252,46 @@ class CountIndex(IndexFields):
         options = TableOptions(binning="none", weights=weights)
         return cls.of(count_array(codes, labels_apart(labels), n_values, options))
 
-    @property
-    def labels(self) -> tuple[Any, ...]:
-        """The labels, sorted."""
-        return self.schema.labels
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """The names of the features, in the order that points are given in."""
-        return tuple(feature.name for feature in self.schema.features)
-
-    @property
-    def n_values(self) -> NDArray[np.int64]:
-        """The size of each feature's domain."""
-        return self.schema.n_values
-
-    @property
-    def n_rows(self) -> int:
-        return int(self.label_counts.sum())
-
-    @property
-    def n_missing(self) -> int:
-        """Cells with more than one candidate."""
-        return int(self.n_open.sum())
-
     @cached_property
     def columns(self) -> Columns:
         """One line per column of the table: used or not and why, kind, values or bins, missing share."""
         return columns_of(self)
 
-    def exact(self, j: int, codes: NDArray[Any] | None = None) -> Counts:
-        """Return the cells of feature ``j`` that are known to hold each value, values × labels.
-
-        The last row, code ``n_values``, is for values outside the domain and always zero. ``codes``
-        picks rows; the code after the last, for a feature that a point leaves out, has no counts.
-        """
-        wanted = np.arange(int(self.n_values[j]) + 1) if codes is None else np.asarray(codes)
-        counts = self.known[j]
-        inside = (wanted < len(counts))[:, None]
-        return np.where(inside, counts.take(wanted, axis=0, mode="clip"), 0)
-
-    def low(self, j: int, codes: NDArray[Any] | None = None) -> Counts:
-        """Return the cells of feature ``j`` that hold each value in every world; as `exact`.
-
-        `LEFT_OUT` where the code says that the point leaves the feature out.
-        """
-        counts = self.exact(j, codes)
-        wanted = np.arange(len(counts)) if codes is None else np.asarray(codes)
-        if self.n_values[j] == 1:
-            # A domain of one value leaves its missing cells no choice (theory 1).
-            counts += np.where((wanted == 0)[:, None], self.n_null[j], 0)
-        counts[wanted > self.n_values[j]] = LEFT_OUT
-        return counts
-
-    def high(self, j: int, codes: NDArray[Any] | None = None) -> Counts:
-        """Return the cells of feature ``j`` that hold each value in some world; as `low`."""
-        size = int(self.n_values[j])
-        wanted = np.arange(size + 1) if codes is None else np.asarray(codes)
-        counts = self.exact(j, codes) + np.where((wanted < size)[:, None], self.n_null[j], 0)
-        for candidates, cells in self.sets[j].items():
-            counts += np.where(np.isin(wanted, candidates)[:, None], cells, 0)
-        counts[wanted > size] = LEFT_OUT
-        return counts
-
-    def widened(self, schema: Schema) -> CountIndex:
-        """Return the same rows counted by a schema with more labels, values or features."""
-        return widen(self, schema)
-
     def update(self, rows: Any, labels: Sequence[Any]) -> CountIndex:
         """Return the index with further rows counted; their values must be in the domains."""
-        return change_rows(self, rows, labels, 1)
+        return self._with_rows(rows, labels, 1)
 
     def remove(self, rows: Any, labels: Sequence[Any]) -> CountIndex:
         """Return the index without some of its rows, given as they were when counted; domains stay."""
-        return change_rows(self, rows, labels, -1)
+        found = self._with_rows(rows, labels, -1)
+        found.refuse_negative(
+            "a row to remove has a cell in column {feature!r} that is not counted with that label; give "
+            "rows as they were when they were counted"
+        )
+        return found
 
-    def fill(self, feature: str, value: Any, label: Any, *, n_cells: int = 1) -> CountIndex:
-        """Return the index after some missing cells of a label were filled with a value."""
-        return fill_cells(self, feature, value, label, n_cells)
-
-    def blanked(self, cells: Iterable[Cells]) -> CountIndex:
-        """Return the index after cells were blanked; no more can be blanked than are counted."""
-        return blank(self, cells)
+    def _with_rows(self, rows: Any, labels: Sequence[Any], sign: int) -> CountIndex:
+        points = encode_quietly(self.schema, rows)
+        if points.single and isinstance(labels, str):
+            labels = [labels]
+        if len(points) != len(labels):
+            raise NullproofError(
+                f"there are {many(len(points), 'row')} but {len(labels)} labels; give one label per row"
+            )
+        columns = []
+        for j, (feature, outside) in enumerate(
+            zip(self.schema.features, points.unseen, strict=True)
+        ):
+            sets: dict[int, tuple[int, ...]] = {}
+            for candidates, here in points.with_candidates(j):
+                sets |= dict.fromkeys(np.flatnonzero(here).tolist(), candidates)
+                outside |= here & (feature.n_values in candidates)
+            if outside.any():
+                raise outside_domain(feature, f" in row {int(outside.argmax())}")
+            codes = np.where(points.codes[j] < feature.n_values, points.codes[j], MISSING)
+            columns.append(Encoded(codes, sets))
+        row_labels = codes_of_labels(self.schema, labels)
+        return self.plus(count_codes(self.schema, columns, row_labels), sign)
 
     def save(self, path: str | Path) -> None:
         """Write the index to a file (see `nullproof.counts.storage` for what is in it)."""
@@ -359,19 +310,6 @@ class CountIndex(IndexFields):
         """Turn points (a table, an array, rows or one row) into codes of this index."""
         return encode_points(self.schema, points)
 
-    def __add__(self, other: CountIndex) -> CountIndex:
-        if not isinstance(other, CountIndex):
-            return NotImplemented
-        return added(self, other)
-
-    def __eq__(self, other: object) -> bool:
-        """Same domains, labels and counts; the order of the features does not matter."""
-        if not isinstance(other, CountIndex):
-            return NotImplemented
-        return are_same(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self))}</p>{self.columns._repr_html_()}"
 
@@ -383,7 +321,3 @@ class CountIndex(IndexFields):
             f"{many(len(self.labels), 'label')} ({some(self.labels, 5)}), "
             f"{many(self.n_missing, 'missing cell')}{share}"
         )
-
-
-def _numbered(size: int) -> list[str]:
-    return [f"x{j}" for j in range(size)]

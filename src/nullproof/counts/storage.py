@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from nullproof.counts.count import IndexFields
+from nullproof.counts.update import IndexFields
 from nullproof.data.missing import Missing
 from nullproof.data.schema import ColumnRecord, Feature, Schema
 from nullproof.errors import NullproofError, notice
@@ -106,19 +106,17 @@ def load(path: str | Path) -> IndexFields:
         ) from problem
 
 
-def _feature(written: dict[str, Any]) -> Feature:
-    return Feature(
-        **{**written, **{key: tuple(written[key]) for key in ("values", "edges", "bins")}}
-    )
-
-
 def _unpacked(packed: bytes) -> IndexFields:
     unpacker = zlib.decompressobj()
     text, _, raw = unpacker.decompress(packed, _LARGEST).partition(b"\n")
     if not unpacker.eof:
         raise ValueError("it unpacks to more than any index holds, or is cut short")
     header = json.loads(text)
-    features = tuple(map(_feature, header["features"]))
+    # JSON has lists alone.
+    listed = ("values", "edges", "bins")
+    features = tuple(
+        Feature(**{**own, **{key: tuple(own[key]) for key in listed}}) for own in header["features"]
+    )
     schema = Schema(
         features,
         tuple(header["labels"]),

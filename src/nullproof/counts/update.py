@@ -1,30 +1,32 @@
-"""Change counts without counting again: add or remove rows, fill or blank cells, widen and add indexes."""
+"""The five fields of an index, what follows from them, and how they change without counting again."""
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.count import (
-    CandidateSets,
-    Counts,
-    IndexFields,
-    count_codes,
-    is_whole,
-    outside_domain,
-)
-from nullproof.data.points import encode_quietly
-from nullproof.data.schema import Encoded, Feature, Schema, encode
+from nullproof.data.schema import Feature, Schema, encode
 from nullproof.data.sources import read_column
-from nullproof.data.types import MISSING, text
+from nullproof.data.types import text
 from nullproof.errors import NullproofError
 from nullproof.words import many, some
 
-Index = TypeVar("Index", bound=IndexFields)
+Counts = NDArray[np.int64]
+# By candidate set, the cells of each label.
+CandidateSets = dict[tuple[int, ...], Counts]
+# The count of a feature that a point leaves out: its factor is 1, whatever the label (theory 9).
+LEFT_OUT = -1
+
+# The C library on Linux takes fresh pages from the system for every array larger than any that was freed
+# before, up to 32 MB, and to get them takes as long as most of what is computed. This one is freed at once,
+# so that large arrays are made of memory that was used before: tolerances take 0.6 times as long.
+np.empty((1 << 25) - (1 << 16), dtype=np.uint8)
 
 
 @dataclass(frozen=True)
@@ -40,64 +42,258 @@ class Cells:
     n_cells: int
 
 
-# Rows.
+@dataclass(frozen=True, eq=False, repr=False)
+class IndexFields:
+    """The five fields of an index, which add up over parts of a table.
 
+    Parameters
+    ----------
+    schema
+        Features with their domains, and labels.
+    label_counts
+        Rows per label.
+    known
+        Per feature: cells known to hold a value, values × labels.
+    n_null
+        Cells that may hold any value of their domain, features × labels.
+    sets
+        Per feature: cells with several candidates, as counts per label for each candidate set.
+    """
 
-def change_rows(index: Index, rows: Any, labels: Sequence[Any], sign: int) -> Index:
-    """Count further rows, or take rows out of the counts if ``sign`` is -1; domains stay as they are."""
-    schema = index.schema
-    points = encode_quietly(schema, rows)
-    if points.single and isinstance(labels, str):
-        labels = [labels]
-    if len(points) != len(labels):
-        raise NullproofError(
-            f"there are {many(len(points), 'row')} but {len(labels)} labels; give one label per row"
+    schema: Schema
+    label_counts: Counts
+    known: tuple[Counts, ...]
+    n_null: Counts
+    sets: tuple[CandidateSets, ...]
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """The labels, sorted."""
+        return self.schema.labels
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the features, in the order that points are given in."""
+        return tuple(feature.name for feature in self.schema.features)
+
+    @property
+    def n_values(self) -> NDArray[np.int64]:
+        """The size of each feature's domain."""
+        return self.schema.n_values
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.label_counts.sum())
+
+    @property
+    def n_missing(self) -> int:
+        """Cells with more than one candidate."""
+        return int(self.n_open.sum())
+
+    @cached_property
+    def n_open(self) -> Counts:
+        """Features × labels: cells with more than one candidate."""
+        n_open = self.n_null.copy()
+        for j, sets in enumerate(self.sets):
+            for counts in sets.values():
+                n_open[j] += counts
+        return n_open
+
+    # The box of counts (theory 1).
+
+    def exact(self, j: int, codes: NDArray[Any] | None = None) -> Counts:
+        """Return the cells of feature ``j`` that are known to hold each value, values × labels.
+
+        The last row, code ``n_values``, is for values outside the domain and always zero. ``codes``
+        picks rows; the code after the last, for a feature that a point leaves out, has no counts.
+        """
+        wanted, counts = self._wanted(j, codes), self.known[j]
+        inside = (wanted < len(counts))[:, None]
+        return np.where(inside, counts.take(wanted, axis=0, mode="clip"), 0)
+
+    def low(self, j: int, codes: NDArray[Any] | None = None) -> Counts:
+        """Return the cells of feature ``j`` that hold each value in every world; as `exact`.
+
+        `LEFT_OUT` where the code says that the point leaves the feature out.
+        """
+        wanted, counts = self._wanted(j, codes), self.exact(j, codes)
+        if self.n_values[j] == 1:
+            # A domain of one value leaves its missing cells no choice (theory 1).
+            counts += np.where((wanted == 0)[:, None], self.n_null[j], 0)
+        counts[wanted > self.n_values[j]] = LEFT_OUT
+        return counts
+
+    def high(self, j: int, codes: NDArray[Any] | None = None) -> Counts:
+        """Return the cells of feature ``j`` that hold each value in some world; as `low`."""
+        wanted, size = self._wanted(j, codes), int(self.n_values[j])
+        counts = self.exact(j, codes) + np.where((wanted < size)[:, None], self.n_null[j], 0)
+        for candidates, cells in self.sets[j].items():
+            counts += np.where(np.isin(wanted, candidates)[:, None], cells, 0)
+        counts[wanted > size] = LEFT_OUT
+        return counts
+
+    def _wanted(self, j: int, codes: NDArray[Any] | None) -> NDArray[Any]:
+        return np.arange(int(self.n_values[j]) + 1) if codes is None else np.asarray(codes)
+
+    # Cells that are filled or blanked.
+
+    def fill(self, feature: str, value: Any, label: Any, *, n_cells: int = 1) -> Self:
+        """Return the index after some missing cells of a label were filled with a value."""
+        schema = self.schema
+        if feature not in schema.position:
+            raise NullproofError(
+                f"there is no feature {feature!r}; it is one of {some(schema.position, 20)}"
+            )
+        j, label_code = schema.position[feature], int(codes_of_labels(schema, [label])[0])
+        column = schema.features[j]
+        code = int(encode(column, read_column(feature, [value])).codes[0])
+        if not 0 <= code < column.n_values:
+            raise NullproofError(
+                f"{value!r} is not in the domain of column {feature!r} ({some(column.values, 5)}); closed "
+                "domains do not grow"
+            )
+        if not is_whole(n_cells) or n_cells < 0:
+            raise NullproofError(
+                f"n_cells is {n_cells!r}; give the number of cells to fill, a whole number from 0 on"
+            )
+        there = int(self.n_null[j, label_code])
+        if n_cells > there:
+            raise NullproofError(
+                f"column {feature!r} has {many(there, 'such missing cell')} with label {label!r}, not "
+                f"{n_cells:,}; fill no more than there are"
+            )
+        return self._moved([(j, code, label_code, n_cells)])
+
+    def blanked(self, cells: Iterable[Cells]) -> Self:
+        """Return the index after cells were blanked; no more can be blanked than are counted."""
+        # One candidate each: the cells are known.
+        found = self._moved(
+            (own.feature, own.candidates[0], own.label, -own.n_cells) for own in cells
         )
-    columns = []
-    for j, (feature, outside) in enumerate(zip(schema.features, points.unseen, strict=True)):
-        sets: dict[int, tuple[int, ...]] = {}
-        for candidates, here in points.with_candidates(j):
-            sets |= dict.fromkeys(np.flatnonzero(here).tolist(), candidates)
-            outside |= here & (feature.n_values in candidates)
-        if outside.any():
-            raise outside_domain(feature, f" in row {int(outside.argmax())}")
-        codes = np.where(points.codes[j] < feature.n_values, points.codes[j], MISSING)
-        columns.append(Encoded(codes, sets))
-    found = _sum(index, count_codes(schema, columns, _label_codes(schema, labels)), sign)
-    _refuse_negative(
-        found,
-        "a row to remove has a cell in column {feature!r} that is not counted with that label; give "
-        "rows as they were when they were counted",
-    )
-    return found
+        found.refuse_negative(
+            "more cells of column {feature!r} are to be blanked than there are with that label and value; "
+            "blank no more than are counted"
+        )
+        return found
+
+    def _moved(self, moves: Iterable[tuple[int, Any, Any, int]]) -> Self:
+        """Give missing cells of a feature their values: so many of each value and label; or blank them."""
+        known, n_null = [*self.known], self.n_null.copy()
+        for j, codes, labels, n_cells in moves:
+            if known[j] is self.known[j]:
+                known[j] = known[j].copy()
+            np.add.at(known[j], (codes, labels), n_cells)
+            np.subtract.at(n_null[j], labels, n_cells)
+        return replace(self, known=tuple(known), n_null=n_null)
+
+    def refuse_negative(self, wrong: str) -> None:
+        """Reject counts of which more were taken away than there were."""
+        fields = zip(self.schema.features, self.known, self.n_null, self.sets, strict=True)
+        for feature, known, n_null, sets in fields:
+            if any((counts < 0).any() for counts in (known, n_null, *sets.values())):
+                raise NullproofError(wrong.format(feature=feature.name))
+
+    # Whole indexes.
+
+    def plus(self, other: IndexFields, sign: int = 1) -> Self:
+        """Add the counts of an index of the same schema, or take them away."""
+        sets: list[CandidateSets] = []
+        none = np.zeros_like(self.label_counts)
+        for mine, theirs in zip(self.sets, other.sets, strict=True):
+            keys = sorted({*mine, *theirs})
+            both = {key: mine.get(key, none) + sign * theirs.get(key, none) for key in keys}
+            sets.append({key: counts for key, counts in both.items() if counts.any()})
+        return replace(
+            self,
+            label_counts=self.label_counts + sign * other.label_counts,
+            known=tuple(a + sign * b for a, b in zip(self.known, other.known, strict=True)),
+            n_null=self.n_null + sign * other.n_null,
+            sets=tuple(sets),
+        )
+
+    def widened(self, schema: Schema) -> Self:
+        """Return the same rows counted by a schema with more labels, values or features, in any order.
+
+        A feature that is new had no known value in these rows: all its cells are missing.
+        """
+        labels = codes_of_labels(schema, self.labels)
+
+        def spread(counts: Counts) -> Counts:
+            wider = np.zeros(len(schema.labels), dtype=np.int64)
+            wider[labels] = counts
+            return wider
+
+        label_counts = spread(self.label_counts)
+        known, sets = [], []
+        n_null = np.repeat(label_counts[None], len(schema.features), axis=0)
+        for place, feature in enumerate(schema.features):
+            table = np.zeros((feature.n_values, len(label_counts)), dtype=np.int64)
+            own_sets: CandidateSets = {}
+            j = self.schema.position.get(feature.name)
+            if j is not None:
+                codes = _codes_in(feature, self.schema.features[j])
+                table[np.ix_(codes, labels)] = self.known[j]
+                n_null[place] = spread(self.n_null[j])
+                for candidates, cells in self.sets[j].items():
+                    own_sets[tuple(sorted(codes[list(candidates)].tolist()))] = spread(cells)
+            known.append(table)
+            sets.append(own_sets)
+        return replace(
+            self,
+            schema=schema,
+            label_counts=label_counts,
+            known=tuple(known),
+            n_null=n_null,
+            sets=tuple(sets),
+        )
+
+    def _in_order_of(self, schema: Schema) -> Self | None:
+        """Return the counts in the order of another schema; None if more than the order differs."""
+        same_labels = [*map(text, self.labels)] == [*map(text, schema.labels)]
+        same = same_labels and {*self.schema.features} == {*schema.features}
+        return self.widened(schema) if same else None
+
+    def __add__(self, other: object) -> Self:
+        if not isinstance(other, IndexFields):
+            return NotImplemented
+        alike = other._in_order_of(self.schema)
+        if alike is None:
+            raise NullproofError(
+                "the two indexes differ in labels, features or domains; "
+                "count the second with like= the first"
+            )
+        return self.plus(alike)
+
+    def __eq__(self, other: object) -> bool:
+        """Same domains, labels and counts; the order of the features does not matter."""
+        if not isinstance(other, IndexFields):
+            return NotImplemented
+        alike = other._in_order_of(self.schema)
+        if alike is None:
+            return False
+
+        def counts(index: IndexFields) -> list[Counts]:
+            sets = [cells for own in index.sets for _, cells in sorted(own.items())]
+            return [index.label_counts, index.n_null, *index.known, *sets]
+
+        same_sets = [own.keys() for own in self.sets] == [own.keys() for own in alike.sets]
+        return same_sets and all(map(np.array_equal, counts(self), counts(alike)))
+
+    __hash__ = None  # type: ignore[assignment]
 
 
-def _sum(index: Index, other: IndexFields, sign: int = 1) -> Index:
-    """Add the counts of an index of the same schema, or take them away."""
-    sets: list[CandidateSets] = []
-    none = np.zeros_like(index.label_counts)
-    for mine, theirs in zip(index.sets, other.sets, strict=True):
-        keys = sorted({*mine, *theirs})
-        both = {key: mine.get(key, none) + sign * theirs.get(key, none) for key in keys}
-        sets.append({key: counts for key, counts in both.items() if counts.any()})
-    return replace(
-        index,
-        label_counts=index.label_counts + sign * other.label_counts,
-        known=tuple(a + sign * b for a, b in zip(index.known, other.known, strict=True)),
-        n_null=index.n_null + sign * other.n_null,
-        sets=tuple(sets),
-    )
+Index = TypeVar("Index", bound=IndexFields)
 
 
-def _refuse_negative(index: IndexFields, wrong: str) -> None:
-    """Reject counts of which more were taken away than there were."""
-    fields = zip(index.schema.features, index.known, index.n_null, index.sets, strict=True)
-    for feature, known, n_null, sets in fields:
-        if any((counts < 0).any() for counts in (known, n_null, *sets.values())):
-            raise NullproofError(wrong.format(feature=feature.name))
+def fill_codes(
+    index: Index, j: int, labels: NDArray[np.integer], codes: NDArray[np.integer]
+) -> Index:
+    """Give missing cells of one feature their values, as codes."""
+    return index._moved([(j, codes, labels, 1)])
 
 
-def _label_codes(schema: Schema, labels: Sequence[Any]) -> NDArray[np.int32]:
+def codes_of_labels(schema: Schema, labels: Sequence[Any]) -> NDArray[np.int32]:
+    """Number labels as a schema does; reject one that it does not have."""
     unknown = [label for label in labels if text(label) not in schema.label_codes]
     if unknown:
         raise NullproofError(
@@ -105,110 +301,6 @@ def _label_codes(schema: Schema, labels: Sequence[Any]) -> NDArray[np.int32]:
             f"({some(schema.labels, 5)}); count the table anew"
         )
     return np.array([schema.label_codes[text(label)] for label in labels], dtype=np.int32)
-
-
-# Cells.
-
-
-def _moved(index: Index, moves: Iterable[tuple[int, Any, Any, int]]) -> Index:
-    """Give missing cells their values: of a feature, so many of each value and label; or blank them."""
-    known, n_null = [*index.known], index.n_null.copy()
-    for j, codes, labels, n_cells in moves:
-        if known[j] is index.known[j]:
-            known[j] = known[j].copy()
-        np.add.at(known[j], (codes, labels), n_cells)
-        np.subtract.at(n_null[j], labels, n_cells)
-    return replace(index, known=tuple(known), n_null=n_null)
-
-
-def fill_cells(index: Index, name: str, value: Any, label: Any, n_cells: int) -> Index:
-    """Give missing cells of one label and feature a value."""
-    if name not in index.schema.position:
-        raise NullproofError(
-            f"there is no feature {name!r}; it is one of {some(index.schema.position, 20)}"
-        )
-    j, label_code = index.schema.position[name], int(_label_codes(index.schema, [label])[0])
-    feature = index.schema.features[j]
-    encoded = encode(feature, read_column(name, [value]))
-    code = int(encoded.codes[0])
-    if not 0 <= code < feature.n_values:
-        raise NullproofError(
-            f"{value!r} is not in the domain of column {name!r} ({some(feature.values, 5)}); closed "
-            "domains do not grow"
-        )
-    if not is_whole(n_cells) or n_cells < 0:
-        raise NullproofError(
-            f"n_cells is {n_cells!r}; give the number of cells to fill, a whole number from 0 on"
-        )
-    there = int(index.n_null[j, label_code])
-    if n_cells > there:
-        raise NullproofError(
-            f"column {name!r} has {many(there, 'such missing cell')} with label {label!r}, not "
-            f"{n_cells:,}; fill no more than there are"
-        )
-    return _moved(index, [(j, code, label_code, n_cells)])
-
-
-def fill_codes(
-    index: Index, j: int, labels: NDArray[np.integer], codes: NDArray[np.integer]
-) -> Index:
-    """Give missing cells of one feature their values, as codes."""
-    return _moved(index, [(j, codes, labels, 1)])
-
-
-def blank(index: Index, cells: Iterable[Cells]) -> Index:
-    """Make known cells missing."""
-    moves = []
-    for given in cells:
-        (code,) = given.candidates
-        moves.append((given.feature, code, given.label, -given.n_cells))
-    found = _moved(index, moves)
-    _refuse_negative(
-        found,
-        "more cells of column {feature!r} are to be blanked than there are with that label and value; "
-        "blank no more than are counted",
-    )
-    return found
-
-
-# Whole indexes.
-
-
-def widen(index: Index, schema: Schema) -> Index:
-    """Count the same rows by a schema with more labels, values or features, or these in another order.
-
-    A feature that is new had no known value in these rows: all its cells are missing.
-    """
-    labels = np.array([schema.label_codes[text(label)] for label in index.schema.labels])
-
-    def spread(counts: Counts) -> Counts:
-        wider = np.zeros(len(schema.labels), dtype=np.int64)
-        wider[labels] = counts
-        return wider
-
-    label_counts = spread(index.label_counts)
-    known, sets = [], []
-    n_null = np.repeat(label_counts[None], len(schema.features), axis=0)
-    for place, feature in enumerate(schema.features):
-        table = np.zeros((feature.n_values, len(label_counts)), dtype=np.int64)
-        own_sets: CandidateSets = {}
-        j = index.schema.position.get(feature.name)
-        if j is not None:
-            codes = _codes_in(feature, index.schema.features[j])
-            table[np.ix_(codes, labels)] = index.known[j]
-            n_null[place] = spread(index.n_null[j])
-            for candidates, cells in index.sets[j].items():
-                own_sets[tuple(sorted(codes[list(candidates)].tolist()))] = spread(cells)
-        known.append(table)
-        sets.append(own_sets)
-    return replace(
-        index,
-        schema=schema,
-        label_counts=label_counts,
-        known=tuple(known),
-        n_null=n_null,
-        sets=tuple(sets),
-    )
 
 
 def _codes_in(wider: Feature, feature: Feature) -> NDArray[np.intp]:
@@ -221,34 +313,6 @@ def _codes_in(wider: Feature, feature: Feature) -> NDArray[np.intp]:
     return np.array([wider.codes[value] for value in feature.values])
 
 
-def _alike(index: Index, schema: Schema) -> Index | None:
-    """Return the same counts in the order of another schema; None if more than the order differs."""
-    same_labels = [*map(text, index.schema.labels)] == [*map(text, schema.labels)]
-    if not same_labels or {*index.schema.features} != {*schema.features}:
-        return None
-    return widen(index, schema)
-
-
-def added(index: Index, other: Index) -> Index:
-    """Return the counts of both."""
-    alike = _alike(other, index.schema)
-    if alike is None:
-        raise NullproofError(
-            "the two indexes differ in labels, features or domains; "
-            "count the second with like= the first"
-        )
-    return _sum(index, alike)
-
-
-def are_same(index: IndexFields, other: IndexFields) -> bool:
-    """Return whether domains, labels and counts are the same; the order of the features does not matter."""
-    alike = _alike(other, index.schema)
-    if alike is None:
-        return False
-
-    def fields(counted: IndexFields) -> list[Any]:
-        sets = [cells for own in counted.sets for _, cells in sorted(own.items())]
-        return [counted.label_counts, counted.n_null, *counted.known, *sets]
-
-    same_sets = [own.keys() for own in index.sets] == [own.keys() for own in alike.sets]
-    return same_sets and all(map(np.array_equal, fields(index), fields(alike)))
+def is_whole(number: Any) -> bool:
+    """Return whether something is a whole number, of Python or of NumPy; True and 1.0 are none."""
+    return isinstance(number, numbers.Integral) and not isinstance(number, bool)

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.counts.update import Index
 from nullproof.data.options import MOST_WEIGHT
 from nullproof.data.schema import ONE
 from nullproof.errors import notice
 
-if TYPE_CHECKING:
-    from nullproof.counts.count import IndexFields
-
 Floats = NDArray[np.float64]
-Index = TypeVar("Index", bound="IndexFields")
 # Fewer rows are too few to learn from, and more than these tell hardly more.
 FEWEST_ROWS, MOST_ROWS = 100, 5_000
 # So many numbers are worked on at a time, which the cache holds, and so many are kept for the next pass.
@@ -196,16 +193,9 @@ def _curvature(leads: _Leads, now: _Likelihood) -> Floats:
     """Return the curvature of all pairs of columns: 1 plus the covariance of the leads over all rows."""
     curvature = np.eye(leads.n_columns)
     for (_, block), shares in zip(leads.blocks(), now.shares, strict=True):
-        if len(shares) == 1:
-            scaled = block * np.sqrt(shares * (1 - shares)).ravel()
-            curvature += scaled @ scaled.T
-        else:
-            roots = np.sqrt(shares).ravel()
-            scaled = block * roots
-            curvature += scaled @ scaled.T
-            scaled *= roots
-            means = scaled.reshape(len(block), *shares.shape).sum(axis=1)
-            curvature -= means @ means.T
+        scaled = block * shares.ravel()
+        means = scaled.reshape(len(block), *shares.shape).sum(axis=1)
+        curvature += scaled @ block.T - means @ means.T
     return curvature
 
 

@@ -19,7 +19,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.count import Counts, IndexFields, Learned, feature_names, outside_domain
+from nullproof.counts.count import Learned, feature_names, outside_domain
 from nullproof.counts.engines.columns import (
     Groups,
     Key,
@@ -35,20 +35,18 @@ from nullproof.counts.engines.columns import (
     summed,
 )
 from nullproof.counts.engines.files import duckdb_table, is_many
+from nullproof.counts.update import Counts, IndexFields
 from nullproof.counts.weights import FEWEST_ROWS
 from nullproof.data.binning import (
     GRID,
     Cells,
     Rows,
     Stretches,
-    apart_edges,
     bin_codes,
     both_shown,
     dense,
     in_line,
     mdl_edges,
-    quantile_edges,
-    quantile_places,
     shown_numbers,
     uniform_edges,
 )
@@ -71,7 +69,7 @@ Extent = tuple[float, float]
 _MOST_GROUPS = 2**21
 # Whole numbers in so short a range are counted one by one: faster than to compare them with edges.
 _FEW_VALUES = 1000
-# Tables with so few rows are not worth a query for cells: their numbers come here.
+# Numbers of tables with so few rows are binned here; so are those that get quantiles.
 _FEW_ROWS = 2**17
 
 
@@ -165,7 +163,6 @@ def _count(
     n_rows = labels.n_rows
     check_limits(n_cells=n_rows * len(names))
     learned = Learned(options)
-    findings = learned.findings
     ids, binned = _columns_to_bin(table.frame, columns, options, n_rows)
     counted = {
         feature.name: (feature, known)
@@ -179,14 +176,16 @@ def _count(
     for column, groups in zip(rest, all_groups, strict=True):
         marked = int(groups.counts.sum()) < n_rows
         rows = Rows(groups.labels, groups.counts)
-        fitted = learned.fit(column.read(groups.values, marked=marked), rows, n_rows, findings)
+        fitted = learned.fit(
+            column.read(groups.values, marked=marked), rows, n_rows, learned.findings
+        )
         if fitted is not None:
             feature, encoded = fitted
             counted[column.name] = feature, summed(feature, encoded.codes, groups, labels)
     for name, spellings in table.taken.items():
         for spelling in spellings if name in counted else ():
-            findings.taken.setdefault(spelling, []).append(name)
-    findings.sort_taken(names)
+            learned.findings.taken.setdefault(spelling, []).append(name)
+    learned.findings.sort_taken(names)
     pairs = [counted[name] for name in names if name in counted]
     features = [feature for feature, _ in pairs]
     schema = learned.schema(labels.schema, features, table.names, table.missing, table.formats)
@@ -196,7 +195,7 @@ def _count(
             "Every column counts 1, since weights are learned from rows and a lazy table is counted where "
             "it is; give like= an index of some of its rows to take its weights, or weights='equal'"
         )
-    notify(index, findings)
+    notify(index, learned.findings)
     return index
 
 
@@ -238,12 +237,14 @@ def _columns_to_bin(
     frame: nw.LazyFrame[Any], columns: Sequence[LazyColumn], options: TableOptions, n_rows: int
 ) -> tuple[list[str], list[tuple[LazyColumn, Extent]]]:
     """Return the columns that only number the rows, and those that the engine is to bin."""
+    if n_rows <= _FEW_ROWS:
+        return [], []
     numbers = [
         column
         for column in columns
         if column.is_binned_there
         and options.cuts(column.name)
-        and (options.binning_of(column.name) != "mdl" or n_rows > _FEW_ROWS)
+        and options.binning_of(column.name) != "quantile"
     ]
     ids, binned = [], []
     for column, (low, high) in zip(numbers, _extents(frame, numbers), strict=True):
@@ -299,15 +300,13 @@ def _count_bins(
             waiting = [dealing for dealing in waiting if dealing.is_crowded]
         for dealing in dealings:
             yield _binned(dealing.column, *dealing.finished(), labels, options)
-    binned = []
-    for column, extent in columns:
-        binning = options.binning_of(column.name)
-        if binning == "uniform":
-            binned.append((column, uniform_edges(*extent, options.bins)))
-        elif binning == "quantile":
-            binned.append((column, _quantile_edges(frame, column, options.bins)))
-    found = grouped(frame, labels, [by_bin(*pair) for pair in binned])
-    for (column, edges), groups in zip(binned, found, strict=True):
+    uniform = [
+        (column, uniform_edges(*extent, options.bins))
+        for column, extent in columns
+        if options.binning_of(column.name) == "uniform"
+    ]
+    found = grouped(frame, labels, [by_bin(*pair) for pair in uniform])
+    for (column, edges), groups in zip(uniform, found, strict=True):
         yield _binned(column, edges, groups, labels, options)
 
 
@@ -324,24 +323,6 @@ def _binned(
     feature = binned_feature(column.name, "number", edges, shown, as_value)
     codes = np.searchsorted(np.array(feature.bins), bin_codes(groups.ends[0], edges))
     return feature, summed(feature, codes, groups, labels)
-
-
-def _quantile_edges(frame: nw.LazyFrame[Any], column: LazyColumn, bins: int) -> tuple[float, ...]:
-    """Return edges between equally many rows, from those few values that stand at their places."""
-    cells = frame.filter(column.finite).select(column.number.alias("value"))
-    by_number = cells.group_by("value").agg(nw.len().alias("count"))
-    by_number = by_number.with_columns(nw.col("count").cast(nw.Int64))
-    sizes = (nw.col("count").sum().alias("rows"), nw.col("value").count().alias("numbers"))
-    n_rows, n_numbers = map(int, collected(by_number.select(*sizes)).row(0))
-    if n_numbers <= bins:
-        return apart_edges(doubles(collected(by_number.sort("value"))["value"]))
-    end = nw.col("count").cum_sum().over(order_by="value").cast(nw.Int64).alias("end")
-    before, after, _ = quantile_places(n_rows, bins)
-    wanted = sorted({*before.tolist(), *after.tolist()})
-    hits = [(nw.col("end") > k) & (nw.col("end") - nw.col("count") <= k) for k in wanted]
-    ranked = by_number.with_columns(end).filter(nw.any_horizontal(*hits, ignore_nulls=False))
-    values = collected(ranked.sort("end"))
-    return quantile_edges(doubles(values["value"]), values["end"].to_numpy(), n_rows, bins)
 
 
 class _Dealing:

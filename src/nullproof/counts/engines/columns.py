@@ -16,7 +16,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.count import Counts, check_size
+from nullproof.counts.count import check_size
+from nullproof.counts.update import Counts
 from nullproof.data.labels import known_label_codes
 from nullproof.data.missing import NOTHING_SPELLED, USUAL, Missing, Rule
 from nullproof.data.schema import Feature, Schema

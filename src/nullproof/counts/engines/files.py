@@ -54,16 +54,9 @@ def duckdb_table(
     like: Schema | None = None,
     memory_limit: str | None = None,
 ) -> Iterator[LazyTable]:
-    """Open files as a table of DuckDB.
+    """Open a file, a folder or a pattern as a table of DuckDB; folders like ``year=2024`` become columns.
 
-    Parameters
-    ----------
-    path
-        A file, a folder or a pattern; folders like ``year=2024`` become columns.
-    like
-        A schema learned before, if the files are to be read as its table was.
-    memory_limit
-        As DuckDB writes it, e.g. ``"1GB"``; what does not fit goes to a temporary folder.
+    They are read as the table of ``like`` was. What does not fit into memory goes to a temporary folder.
     """
     try:
         import duckdb
