@@ -289,6 +289,8 @@ def _code_texts(size: int) -> tuple[str, ...]:
 _MOST_JOINT = int(np.iinfo(np.uint16).max)
 # Joint tables have about as many places as there are groups of so many rows, and at least some thousands.
 _FEW_JOINT, _ROWS_A_PLACE = 1 << 12, 8
+# Columns with so few rows are counted side by side, so many cells at a time.
+_FEW_ROWS, _CELLS = 6_000, 1 << 18
 # Of so many rows two groups of columns are counted at a time: with fewer the cores wait for each other.
 _MANY_ROWS = 500_000
 # The codes of a column, and how many codes there are with -1.
@@ -302,7 +304,9 @@ def count_codes(
     n_labels, columns = len(schema.labels), list(columns)
     for feature in schema.features:
         check_size(feature, n_labels)
-    coded = zip((column.codes for column in columns), (schema.n_values + 1).tolist(), strict=True)
+    coded = [
+        *zip((column.codes for column in columns), (schema.n_values + 1).tolist(), strict=True)
+    ]
     groups = _grouped(coded, n_labels, len(row_labels))
     count = partial(_counted, labels=row_labels, n_labels=n_labels)
     mapped = map if len(row_labels) < _MANY_ROWS else on_both_cores
@@ -319,8 +323,12 @@ def count_codes(
     return IndexFields(schema, tally(row_labels, None, n_labels), known, n_null, tuple(sets))
 
 
-def _grouped(coded: Iterable[_Coded], n_labels: int, n_rows: int) -> Iterator[list[_Coded]]:
+def _grouped(coded: list[_Coded], n_labels: int, n_rows: int) -> Iterator[list[_Coded]]:
     """Group neighbours that are counted at once."""
+    if n_rows <= _FEW_ROWS:
+        at_once = max(1, _CELLS // max(n_rows, 1))
+        yield from (coded[start : start + at_once] for start in range(0, len(coded), at_once))
+        return
     most = min(max(_FEW_JOINT, n_rows // _ROWS_A_PLACE), _MOST_JOINT)
     group: list[_Coded] = []
     n_places = n_labels
@@ -336,22 +344,20 @@ def _grouped(coded: Iterable[_Coded], n_labels: int, n_rows: int) -> Iterator[li
 
 def _counted(group: list[_Coded], labels: NDArray[np.integer], n_labels: int) -> list[Counts]:
     """Count some columns by one ``bincount``: a table of codes from -1 on × labels for each."""
-    sizes = [size for _, size in group]
-    n_places = n_labels * math.prod(sizes)
-    # A column of very many values is alone in its group.
-    kind: type[np.integer[Any]] = np.uint16 if n_places <= _MOST_JOINT else np.int64
-    key: NDArray[Any] = np.zeros(len(labels), dtype=kind)
-    of_ones = 0
+    n_places = n_labels * math.prod(size for _, size in group)
+    if len(labels) <= _FEW_ROWS or n_places > _MOST_JOINT:
+        return _count_side_by_side(group, labels, n_labels)
+    key, of_ones = np.zeros(len(labels), dtype=np.uint16), 0
     for codes, size in group:
-        key *= kind(size)
+        key *= np.uint16(size)
         # A missing cell wraps around, until one is added to each code below.
-        key += codes.astype(kind, copy=False)
+        key += codes.astype(np.uint16, copy=False)
         of_ones = of_ones * size + 1
-    key += kind(of_ones)
-    key *= kind(n_labels)
-    key += labels.astype(kind, copy=False)
+    key += np.uint16(of_ones)
+    key *= np.uint16(n_labels)
+    key += labels.astype(np.uint16)
     joint = np.bincount(key, minlength=n_places).astype(np.int64, copy=False)
-    return [*_apart(joint.reshape(*sizes, n_labels))]
+    return [*_apart(joint.reshape([*(size for _, size in group), n_labels]))]
 
 
 def _apart(joint: Counts) -> Iterator[Counts]:
@@ -363,3 +369,20 @@ def _apart(joint: Counts) -> Iterator[Counts]:
     half = len(columns) // 2
     yield from _apart(np.add.reduce(joint, axis=columns[half:]))
     yield from _apart(np.add.reduce(joint, axis=columns[:half]))
+
+
+def _count_side_by_side(
+    group: list[_Coded], labels: NDArray[np.integer], n_labels: int
+) -> list[Counts]:
+    """Give each column places of its own: calls of NumPy take longer to begin than to count few cells."""
+    ends = np.cumsum([size for _, size in group])
+    n_places = int(ends[-1]) * n_labels
+    kind = next(kind for kind in (np.int16, np.int32, np.int64) if n_places <= np.iinfo(kind).max)
+    starts = ends - [size - 1 for _, size in group]
+    keys = np.multiply(
+        np.array([codes for codes, _ in group]), kind(n_labels), dtype=kind, order="C"
+    )
+    keys += labels.astype(kind)
+    keys += (starts * n_labels).astype(kind)[:, None]
+    counts = np.bincount(keys.ravel(), minlength=n_places).astype(np.int64, copy=False)
+    return np.split(counts.reshape(-1, n_labels), ends[:-1])
