@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nullproof.errors import NullproofError
-from nullproof.words import cut, many, per_cent, text
+from nullproof.words import cut, per_cent, text
 
 _MOST_POINTS = 20
 _PLURAL = {"certain": "the certain", "holds": "those that hold", "open": "the open"}
@@ -61,17 +61,6 @@ def compared(document: dict[str, Any], other: dict[str, Any], name: str) -> dict
             for key in changed[:_MOST_POINTS]
         ],
     }
-
-
-def in_words(told: dict[str, Any]) -> str:
-    """Say what is compared, and how many of the points that both list have changed."""
-    said = f"Beside {told['name']}, which says: {told['title']}."
-    if not told["n_matched"]:
-        return f"{said} No point is listed in both."
-    return (
-        f"{said} Of {many(told['n_matched'], 'point')} that both list, {told['n_changed']:,} have "
-        "another prediction or verdict here."
-    )
 
 
 def _has_keys(points: list[dict[str, Any]]) -> bool:
