@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from itertools import islice
@@ -158,6 +159,20 @@ def odds(lower: float, upper: float, sign: str = _SIGN) -> str:
     if f"{100 * lower:.1f}" == f"{100 * upper:.1f}":
         return low
     return f"{100 * lower:.1f} to {100 * upper:.1f}{sign}"
+
+
+def typed(command: str, files: Iterable[Any], options: Mapping[str, Any]) -> str:
+    """Write a command as one types it; a list repeats its option, and True is a flag without a value.
+
+    >>> typed("certify", ["a b.csv"], {"--bias": [0.1, "age=1"], "--all": True})
+    "nullproof certify 'a b.csv' --bias 0.1 --bias age=1 --all"
+    """
+    words = ["nullproof", command, *map(str, files)]
+    for flag, value in options.items():
+        for given in value if isinstance(value, list) else [value]:
+            written = f"{given:.15g}" if isinstance(given, float) else str(given)
+            words += [flag] if given is True else [flag, written]
+    return shlex.join(words)
 
 
 def points_of_per_cent(bias: float) -> str:

@@ -73,29 +73,6 @@ def _told(path: Path) -> Iterator[None]:
         raise NullproofError(f"cannot write {path}: {why or problem}") from problem
 
 
-def write_frames(path: Path, frames: Iterator[Any]) -> None:
-    """Write data frames of polars one below another, as CSV or Parquet, with one of them in memory."""
-
-    def write_rows(part: Path) -> None:
-        with part.open("wb") as stream:
-            for place, frame in enumerate(frames):
-                for_spreadsheets(frame).write_csv(stream, include_header=not place)
-
-    write_whole(path, write_rows if path.suffix == ".csv" else lambda part: _gather(frames, part))
-
-
-def _gather(frames: Iterator[Any], target: Path) -> None:
-    """Write each frame beside the target as it comes, then all of them into it."""
-    import polars as pl
-
-    with tempfile.TemporaryDirectory(prefix=f"{target.name}.", dir=target.parent) as folder:
-        pieces = []
-        for place, frame in enumerate(frames):
-            pieces.append(Path(folder) / f"{place}.parquet")
-            frame.write_parquet(pieces[-1], compression="uncompressed", statistics=False)
-        pl.scan_parquet(pieces, glob=False).sink_parquet(target)
-
-
 def write_result(path: Path, columns: dict[str, Any], document: dict[str, Any]) -> None:
     """Write a result as CSV or Parquet (``columns``) or as JSON (``document``), by the file's name."""
     if path.suffix not in FORMATS:
