@@ -59,7 +59,7 @@ def certify(request: Request) -> None:
     request.answer(
         result,
         show_certificates,
-        request.then("clean", bias=request.bias) if is_open else request.then("radius"),
+        request.then("clean" if is_open else "radius"),
         share=_share(result.certain),
         n_missing=index.n_missing,
         own_missing=request.own_missing,
@@ -102,9 +102,8 @@ def _answer_curve(request: Request, index: CountIndex, points: Any, asked: dict[
         )
     with working(f"finding the fewest {asked['threat']} for each point"):
         result = certified_accuracy_curve(index, points, labels, **asked)
-    line = request.again("radius", threat=request.threat, only_columns=request.only_columns)
-    following = "which points are the first to lose their certainty, and to which label", line
-    request.answer(result, show_accuracy_curve, following)
+    what = "which points are the first to lose their certainty, and to which label"
+    request.answer(result, show_accuracy_curve, (what, request.again("radius")))
 
 
 def _after_radius(request: Request, result: Any) -> Following:
@@ -119,13 +118,7 @@ def _after_radius(request: Request, result: Any) -> Following:
         if request.threat == "rows"
         else "which training cells an enemy would blank so that none is certain"
     )
-    return what, request.again(
-        "poison",
-        skip_unbreakable=not bool(finite.all()),
-        only_columns=request.only_columns,
-        threat=request.threat,
-        point=request.point,
-    )
+    return what, request.again("poison", skip_unbreakable=not bool(finite.all()))
 
 
 def poison(request: Request) -> None:
@@ -181,10 +174,8 @@ def _after_poison(request: Request, attack: Any, by_rows: bool) -> Following:
         return request.then("clean")
     if not found or not request.has_rows:
         return request.then("report")
-    names = ("threat", "only_columns", "skip_unbreakable", "time_limit", "steps", "seed", "point")
-    more = {name: getattr(request, name) for name in names}
     what, file = ("these rows", "longer") if by_rows else ("these cells blank", "poisoned")
-    return f"the table with {what}", request.again("poison", output=f"{file}.csv", **more)
+    return f"the table with {what}", request.again("poison", output=f"{file}.csv")
 
 
 def odds(request: Request) -> None:
@@ -204,8 +195,7 @@ def odds(request: Request) -> None:
             **naming,
         )
     done = result.sure.all() or not index.n_missing
-    following = request.then("report") if done else request.then("clean")
-    request.answer(result, show_odds, following, place=place)
+    request.answer(result, show_odds, request.then("report" if done else "clean"), place=place)
 
 
 def clean(request: Request) -> None:
@@ -237,38 +227,36 @@ def clean(request: Request) -> None:
     if request.repaired is not None:
         write_repaired(request, work)
     document = {**plan.document(brought), **request.of_train}
-    more = {name: getattr(request, name) for name in ("budget", "bias", "answers")}
     if request.output is not None and request.output.suffix in ENDINGS:
         n_cells = work.write_worksheet(request.output, plan)
         how = ", in the column 'value'" if n_cells else ": no missing cell would help another point"
         tell(f"wrote {request.output}: {many(n_cells, 'cell')} to fill in{how}")
         if n_cells:
-            taken = {**more, "answers": [*map(str, answers), str(request.output)]}
-            request.tell_next(request.again("clean", **taken))
+            taken = [*map(str, answers), str(request.output)]
+            request.tell_next(request.again("clean", answers=taken))
     elif request.output is not None:
         write_result(request.output, plan.columns(), document)
         tell(f"wrote {request.output}: the plan, {many(len(plan.steps), 'step')}")
     if request.json:
         echo(to_json(document))
     elif request.output is None:
-        following = _after_clean(request, plan, more)
-        request.show(partial(show_plan, brought=brought), plan, following)
+        show = partial(show_plan, brought=brought)
+        request.show(show, plan, _after_clean(request, plan))
 
 
-def _after_clean(request: Request, plan: Any, more: dict[str, Any]) -> Following:
+def _after_clean(request: Request, plan: Any) -> Following:
     """Say what is next: the worksheet of a plan; other questions where it is empty."""
     if not plan.steps or not request.has_rows:
-        done = plan.done.all()
-        return request.then("radius") if done else request.then("report")
-    taken = {*(more["answers"] or ())}
+        return request.then("radius" if plan.done.all() else "report")
+    taken = request.answers or ()
     names = ("worksheet.csv", *(f"worksheet{number}.csv" for number in range(2, len(taken) + 2)))
-    more = {**more, "output": next(name for name in names if name not in taken)}
-    which = "these cells"
+    sheet = next(name for name in names if name not in taken)
+    which, budget = "these cells", request.budget
     first = min(100 if plan.stop is None else plan.stop.n_cells, 1000)
-    if first < plan.n_cells and more["budget"] is None:
-        more["budget"] = first
-        which = f"the first {first:,} cells" if first > 1 else "the first cell"
-    return f"a worksheet with {which} to fill in", request.again("clean", **more)
+    if first < plan.n_cells and budget is None:
+        which, budget = f"the first {first:,} cells" if first > 1 else "the first cell", first
+    line = request.again("clean", output=sheet, budget=budget)
+    return f"a worksheet with {which} to fill in", line
 
 
 def report(request: Request) -> None:
@@ -322,11 +310,10 @@ def _asked(request: Request) -> Any:
 
     values = {key: getattr(request, key) for key in SHARED}
     given = {key: value for key, value in values.items() if value != OPTIONS[key].default}
-    names = ("bias", "compare", "limit", "also", "output")
     sheet = "worksheet.csv" if request.has_rows else None
     commands = {
-        "report": request.again("report", **{name: getattr(request, name) for name in names}),
-        "clean": request.again("clean", bias=request.bias, output=sheet),
+        "report": request.again("report", output=request.output),
+        "clean": request.again("clean", output=sheet),
         "radius": request.again("radius"),
     }
     return Asked(
@@ -376,11 +363,10 @@ def audit(request: Request) -> None:
             seed=request.seed,
             on_progress=say,
         )
-    line = request.again("certify", bias=request.bias)
     request.answer(
         result,
         show_audit,
-        ("which predictions Naive Bayes can prove", line),
+        ("which predictions Naive Bayes can prove", request.again("certify")),
         share=_share(~result.changed),
         model=request.model_name,
     )

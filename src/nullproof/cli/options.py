@@ -131,7 +131,7 @@ COUNTING = (
 )
 TABLE = ("label", *COUNTING, "key", "drop_unlabelled", *READING)
 MODEL = ("alpha", "prior")
-# What the next command takes over: the rest belongs to one question.
+# What a report says of its origin.
 SHARED = (*TABLE, *MODEL, "own_missing")
 _ANSWER = ("json", "output")
 

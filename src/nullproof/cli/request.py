@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import typer
 
-from nullproof.cli.options import COMMANDS, COUNTING, OPTIONS, SHARED, TABLES, flag
+from nullproof.cli.options import COMMANDS, COUNTING, OPTIONS, TABLES, flag
 from nullproof.cli.show import Display
 from nullproof.cli.streams import console, echo, tell
 from nullproof.counts.engines import open_lazily
@@ -32,6 +32,11 @@ from nullproof.model.parameters import REST, written_number
 from nullproof.results.files import to_json, write_result
 from nullproof.words import either, many, some, typed
 
+# What belongs to one answer, and no next command takes over.
+_OWN = (
+    *("check", "min_share", "min_radius", "explain", "rival", "curve", "repaired"),
+    *("all", "json", "output"),
+)
 # What to do next, in words, and the command that does it.
 Following = tuple[str, str]
 _NEXT = {
@@ -318,8 +323,8 @@ class Request(SimpleNamespace):
         return "-" in (self.train, self.test)
 
     def again(self, command: str, **more: Any) -> str:
-        """Write a command on the same tables with the same table and model options, and with more."""
-        values = {key: getattr(self, key) for key in SHARED} | more
+        """Write a command on the same tables with the options that it takes too, and with more."""
+        values = {key: getattr(self, key) for key in OPTIONS if key not in _OWN} | more
         files = [values.pop("train", self.train), self.test]
         options = {
             flag(key): values[key]
@@ -328,15 +333,15 @@ class Request(SimpleNamespace):
         }
         return typed(command, [file for file in files if file is not None], options)
 
-    def then(self, command: str, **more: Any) -> Following:
+    def then(self, command: str) -> Following:
         """Propose a question that usually comes next."""
         output = "report.html" if command == "report" else None
-        return _NEXT[command], self.again(command, output=output, **more)
+        return _NEXT[command], self.again(command, output=output)
 
-    def altered(self, path: Path, companion: Path, **more: Any) -> str:
+    def altered(self, path: Path, companion: Path) -> str:
         """Write the command that certifies with a table that was written here: UTF-8 with a header."""
         settled = dict.fromkeys((*COUNTING, "label", "encoding", "no_header", "sheet", "skip_rows"))
-        return self.again("certify", **settled, train=path, like=companion, **more)
+        return self.again("certify", **settled, train=path, like=companion)
 
 
 # What cannot be asked for together: each rejected by its name before any work is done -------------------

@@ -59,7 +59,7 @@ def write_repaired(request: Request, work: Work) -> None:
     companion = _write(work.index, path, set_cells(nw.from_native(_as_read(request)), changes))
     tell(f"wrote {path}: TRAIN with {many(sum(map(len, changes.values())), 'answer')}")
     tell(f"wrote {companion}: the counts from before; count {path} like it, or its bins move")
-    request.tell_next(request.altered(path, companion, bias=request.bias))
+    request.tell_next(request.altered(path, companion))
 
 
 def _write(index: CountIndex, path: Path, frame: Any) -> Path:
