@@ -261,9 +261,8 @@ def _after_clean(request: Request, plan: Any) -> Following:
 
 def report(request: Request) -> None:
     """Write the report of all points."""
-    from nullproof.reporting.comparison import read
     from nullproof.reporting.document import LIMIT
-    from nullproof.reporting.reports import format_of
+    from nullproof.reporting.reports import format_of, read
     from nullproof.reporting.reports import report as make
 
     form = "json" if request.json else "md"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
 from glob import glob
@@ -182,7 +181,6 @@ class Request(SimpleNamespace):
 
     @cached_property
     def _options(self) -> TableOptions:
-
         return TableOptions(
             written_spellings(self.missing or ()),
             TableOptions.bins if self.bins is None else self.bins,
@@ -259,24 +257,43 @@ class Request(SimpleNamespace):
         place
             The position of a point that was asked for alone.
         """
-        with self.checking(share):
+        failed = self.check and share < (1.0 if self.min_share is None else self.min_share)
+        try:
             if self.output is None and not self.json:
                 self.show(show, result, following, place)
-                return
-            # For many points the document takes longer than the answer.
-            document = {}
-            if self.json or self.output.suffix == ".json":
-                document = {**result.document(), **more, **self.of_train}
-                if place:
-                    document["points"][0]["point"] = place
-            if self.output is not None:
-                columns = result.file_columns()
-                if place:
-                    columns["point"] = [place]
-                write_result(self.output, columns, document)
-                self.tell_written(len(columns["point"]) if "point" in columns else None, following)
-            if self.json:
-                echo(to_json(document))
+            else:
+                self._write(result, following, place, {**more, **self.of_train})
+        except BrokenPipeError:
+            # Too few points pass, even if nobody reads it.
+            if not failed:
+                raise
+        if failed:
+            raise typer.Exit(1)
+
+    def _write(
+        self, result: Any, following: Following | None, place: int, more: dict[str, Any]
+    ) -> None:
+        """Write the result to its file, to standard output as JSON, or to both."""
+        # For many points the document takes longer than the answer.
+        document = {}
+        if self.json or self.output.suffix == ".json":
+            document = {**result.document(), **more}
+            if place:
+                document["points"][0]["point"] = place
+        if self.output is not None:
+            columns = result.file_columns()
+            if place:
+                columns["point"] = [place]
+            write_result(self.output, columns, document)
+            of = ""
+            if "point" in columns:
+                of = f": {many(len(columns['point']), 'point')}, in the order of their rows"
+                of += ", which are the training rows themselves" if self.test is None else ""
+            tell(f"wrote {self.output}{of}")
+            if following is not None:
+                self.tell_next(following[1])
+        if self.json:
+            echo(to_json(document))
 
     def show(
         self,
@@ -291,26 +308,6 @@ class Request(SimpleNamespace):
         show(display, result)
         if following is not None and not self.is_gone:
             display.say_next(*following)
-
-    @contextmanager
-    def checking(self, share: float) -> Iterator[None]:
-        """Exit with 1 after the answer if too few points pass ``--check``, even if nobody reads it."""
-        failed = self.check and share < (1.0 if self.min_share is None else self.min_share)
-        try:
-            yield
-        except BrokenPipeError:
-            if not failed:
-                raise
-        if failed:
-            raise typer.Exit(1)
-
-    def tell_written(self, n_points: int | None, following: Following | None) -> None:
-        """Say that the answer is in its file, and what the next command is."""
-        of = "" if n_points is None else f": {many(n_points, 'point')}, in the order of their rows"
-        of += ", which are the training rows themselves" if of and self.test is None else ""
-        tell(f"wrote {self.output}{of}")
-        if following is not None:
-            self.tell_next(following[1])
 
     def tell_next(self, line: str) -> None:
         """Say the next command, unless a table came on standard input and is gone."""

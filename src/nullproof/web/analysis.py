@@ -32,8 +32,8 @@ from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.model.certify import Certificates, certificates_of
 from nullproof.model.model import Model
 from nullproof.model.parameters import written_number
-from nullproof.reporting.comparison import compared
 from nullproof.reporting.document import Asked, document_of
+from nullproof.reporting.reports import compared
 from nullproof.web.forms import Order
 from nullproof.web.jobs import Job, Say
 from nullproof.web.limits import MEGABYTE, RequestError, shown_name
