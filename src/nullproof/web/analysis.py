@@ -118,16 +118,16 @@ class Result:
         )
 
 
-class Analysis:
+class Analysis(Job):
     """A job that reads, counts and judges; its result once it is done."""
 
     def __init__(
         self, ordered: Ordered, uploads: Sequence[Upload], on_end: Callable[[], None]
     ) -> None:
+        super().__init__(analyse, ordered, release=self._release)
         # Until it is over it needs its tables, whoever deletes them meanwhile.
         self.ordered, self._uploads, self._on_end = ordered, [*uploads], on_end
         self.asked_at = time.monotonic()
-        self.job = Job(analyse, ordered, release=self._release)
 
     def _release(self) -> None:
         self._uploads.clear()
@@ -135,41 +135,40 @@ class Analysis:
 
     @property
     def size(self) -> int:
-        return self.job.result.size if self.job.state == "done" else 0
+        return self.outcome.size if self.state == "done" else 0
 
     @property
     def busy(self) -> bool:
-        return not self.job.over
+        return not self.over
 
     def discard(self) -> None:
         """Stop working."""
-        self.job.cancel()
+        self.cancel()
 
     def stop_if_abandoned(self) -> None:
         """Stop working for somebody who does not ask any more."""
         patience = self.ordered.order.patience
         if patience is not None and time.monotonic() - self.asked_at > patience:
-            self.job.cancel()
+            self.cancel()
 
     @property
     def result(self) -> Result:
         """The result, or why there is none."""
-        if self.job.state == "failed":
-            raise RequestError(409, f"this analysis failed: {self.job.error}")
-        if self.job.state != "done":
-            raise RequestError(409, f"this analysis is {self.job.state}; ask again when it is done")
-        found: Result = self.job.result
+        if self.state == "failed":
+            raise RequestError(409, f"this analysis failed: {self.error}")
+        if self.state != "done":
+            raise RequestError(409, f"this analysis is {self.state}; ask again when it is done")
+        found: Result = self.outcome
         return found
 
-    def state(self) -> dict[str, Any]:
+    def document(self) -> dict[str, Any]:
         """Return how far it is, and what was ordered."""
-        job = self.job
         return {
-            "state": job.state,
-            "share": job.share,
-            "doing": job.doing,
-            "seconds": job.seconds,
-            "error": None if job.error is None else " ".join(str(job.error).split()),
+            "state": self.state,
+            "share": self.share,
+            "doing": self.doing,
+            "seconds": self.seconds,
+            "error": None if self.error is None else " ".join(str(self.error).split()),
             "order": self.ordered.order.model_dump(),
         }
 

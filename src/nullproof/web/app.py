@@ -97,7 +97,7 @@ class Desk:
             raise
         if job.error is not None:
             raise job.error
-        return job.result
+        return job.outcome
 
     async def watch(self) -> None:
         """Look now and then for work that nobody waits for any more."""
@@ -275,8 +275,8 @@ def order(request: Request, order: Order) -> dict[str, Any]:
     except RequestError:
         analysis.discard()
         raise
-    desk.workers.submit(analysis.job)
-    return {"id": name, **analysis.state()}
+    desk.workers.submit(analysis)
+    return {"id": name, **analysis.document()}
 
 
 @router.get("/analyses/{analysis}", tags=["analyses"])
@@ -284,7 +284,7 @@ async def state(request: Request, analysis: str) -> dict[str, Any]:
     """Give the state of an analysis, how far it is, and what was ordered."""
     found = _desk(request).analyses.get(analysis)
     found.asked_at = time.monotonic()
-    return {"id": analysis, **found.state()}
+    return {"id": analysis, **found.document()}
 
 
 @router.delete("/analyses/{analysis}", tags=["analyses"], status_code=204, response_model=None)
