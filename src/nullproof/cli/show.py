@@ -81,10 +81,11 @@ class Display:
         """Return how many lines a table has at most."""
         return sys.maxsize if self.everything else usual
 
-    def say_more(self, count: int, what: str, limit: int) -> None:
+    def say_more(self, count: int, what: str, limit: int | None = None) -> None:
         """Say how many lines are not shown, if any."""
-        if count > limit:
-            self.say(f"… and {count - limit:,} more {what}", "dim")
+        n_left = count - (self.limit() if limit is None else limit)
+        if n_left > 0:
+            self.say(f"… and {n_left:,} more {what}", "dim")
 
     def open(self, name: str | None, index: CountIndex) -> None:
         """Say which table this is, and whether the points are its rows."""
@@ -112,7 +113,8 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
     A head that begins with ``>`` stands above a column that is flush right, one that ends with ``!`` above
     one that is never broken into lines. Without any head there is no line for them.
     """
-    found = Table(box=None, pad_edge=False, header_style="bold", show_header=any(heads))
+    has_heads = any(head.strip(">!") for head in heads)
+    found = Table(box=None, pad_edge=False, header_style="bold", show_header=has_heads)
     for head in heads:
         justify: Any = "right" if head.startswith(">") else "left"
         # As text: a name of the data may look like markup.
@@ -146,7 +148,8 @@ def _short(text: str) -> Text:
 
 
 def _bar(share: float, width: int = _WIDTH, style: str = "cyan") -> Text:
-    return Text("█" * round(width * share), style)
+    """Draw a share; what is more than nothing shows."""
+    return Text("█" * max(round(width * share), share > 0), style)
 
 
 # certify ----------------------------------------------------------------------------------------------
@@ -168,7 +171,7 @@ def show_certificates(display: Display, result: Certificates) -> None:
     if len(result):
         display.say("\nThe points, the weakest first:\n")
         display.show(point_table(display, result))
-    display.say_more(len(result), _POINTS, display.limit())
+    display.say_more(len(result), _POINTS)
 
 
 def headline(result: Certificates) -> Text:
@@ -387,14 +390,11 @@ def show_radii(display: Display, result: Radii) -> None:
         display.say(f"{_DEEDS[result.threat]} before a prediction is no longer certain:\n")
         bars = histogram(finite, 8)
         most = max(bar["n_points"] for bar in bars)
-        sizes = [math.ceil(_WIDTH * bar["n_points"] / most) for bar in bars]
         rows = [
-            (span(bar["start"], bar["stop"]), Text("█" * size, "cyan"), bar["n_points"])
-            for bar, size in zip(bars, sizes, strict=True)
+            (span(bar["start"], bar["stop"]), _bar(bar["n_points"] / most), bar["n_points"])
+            for bar in bars
         ]
-        found = table([">", "", ""], rows)
-        found.show_header = False
-        display.show(found)
+        display.show(table([">", "", ""], rows))
     places = np.concatenate([result.weakest_first, np.flatnonzero(radius == 0)])
     if len(places):
         display.say("")
@@ -409,7 +409,7 @@ def show_radii(display: Display, result: Radii) -> None:
             for place, one in weakest
         )
         display.show(table([_heading(names), ">radius", "label now", "rival"], lines))
-    display.say_more(len(places), _POINTS, display.limit())
+    display.say_more(len(places), _POINTS)
 
 
 def _size(one: Any) -> str:
@@ -430,7 +430,7 @@ def show_attack(display: Display, attack: Attack | RowAttack) -> None:
         what = "lines: --all shows them, --json lists each cell"
         what = what if by_cells else "kinds of rows: --json gives them all"
         display.show(table(heads, rows[: display.limit()]))
-        display.say_more(len(rows), what, display.limit())
+        display.say_more(len(rows), what)
         display.say(f"\n{attack.effect}")
 
 
@@ -501,7 +501,7 @@ def show_odds(display: Display, result: LabelOdds) -> None:
         if len(order) > _LABELS:
             rows.append(("", Text(f"… {len(order) - _LABELS:,} more", style="dim"), "", ""))
     display.show(table([_heading(result.names), "label", "share of the worlds", ">"], rows))
-    display.say_more(len(result), _POINTS, display.limit())
+    display.say_more(len(result), _POINTS)
 
 
 def _bounds(lower: float, upper: float, width: int = 24) -> Text:
@@ -579,7 +579,7 @@ def show_audit(display: Display, result: Audit) -> None:
             n_worlds = f"{one.n_changed_worlds:,} of {result.n_worlds:,}"
             rows.append((display.point(names, place), str(one.predicted), others, n_worlds))
         display.show(table([_heading(names), "predicted", "also seen", ">worlds"], rows))
-        display.say_more(len(order), _POINTS, display.limit())
+        display.say_more(len(order), _POINTS)
     display.say(f"\n{result.confidence()}", "dim")
 
 
