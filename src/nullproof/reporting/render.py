@@ -34,6 +34,8 @@ TITLES = {
     "asked": "What was asked",
 }
 _MARKDOWN_ROWS, _MARKDOWN_COLUMNS, _MARKDOWN_TEXT = 20, 40, 1000
+# No text of the data holds it: controls are replaced.
+_GAP = "\f"
 _MARKS = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
 
 
@@ -73,8 +75,8 @@ def html(document: Document) -> str:
 
 def markdown(document: Document) -> str:
     """Write the same story as Markdown, for mails, wikis and pull requests."""
-    told = "<p>".join([f"# {document['title']}", *_told(document, _markdown()).values()])
-    return re.sub(r"(\s*<p>\n*)+", "\n\n", told).strip() + "\n"
+    told = _GAP.join([f"# {document['title']}", *_told(document, _markdown()).values()])
+    return re.sub(rf"(\s*{_GAP}\n*)+", "\n\n", told).strip() + "\n"
 
 
 def _told(document: Document, environment: Environment) -> dict[str, Markup]:
@@ -153,6 +155,7 @@ def _markdown() -> Environment:
     environment.globals.update(
         n_rows=_MARKDOWN_ROWS,
         n_columns=_MARKDOWN_COLUMNS,
+        gap=Markup(_GAP),
         data=lambda text, _longest=0: text,
         pictures=SimpleNamespace(**dict.fromkeys(_DRAWINGS, lambda *_: "")),
     )
