@@ -203,11 +203,11 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return predicted
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Probabilities of the classes with missing cells skipped."""
+        """Return the probabilities of the classes with missing cells skipped."""
         return probabilities(self._model, self._encoded(X, quiet=True))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """The logarithm of `predict_proba`."""
+        """Return the logarithm of `predict_proba`."""
         with np.errstate(divide="ignore"):
             logs: NDArray[np.float64] = np.log(self.predict_proba(X))
         return logs
@@ -224,11 +224,11 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return labels
 
     def tolerance(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """The largest bias up to which each row's prediction holds; NaN where not even 0 decides."""
+        """Return the largest bias up to which each row's prediction holds; NaN where not even 0 decides."""
         return tolerances_of(self._model, self._points(X)).value
 
     def possible_labels(self, X: Any) -> list[list[Any]]:  # noqa: N803
-        """The labels that win or tie in some world, for each row."""
+        """List the labels that win or tie in some world, for each row."""
         return [list(certificate.possible) for certificate in self.certify(X)]
 
     def radius(
@@ -238,7 +238,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         threat: Threat = "cells",
         only: Only = None,
     ) -> NDArray[np.float64]:
-        """The fewest training cells to blank or falsify before each row's prediction is no longer certain.
+        """Count the fewest training cells to blank or falsify before each row is no longer certain.
 
         With ``threat="rows"`` the fewest training rows to add; ``only`` names the ``"columns"`` whose cells
         can be blanked; both as for `radius`.
@@ -247,19 +247,19 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return found
 
     def poison(self, X: Any, *, threat: Threat = "cells", **options: Any) -> Any:  # noqa: N803
-        """Training cells to blank, or rows to add, so that no row's prediction is certain.
+        """Choose training cells to blank, or rows to add, so that no row's prediction is certain.
 
         An `Attack` or a `RowAttack`; options as for `poison`.
         """
         return self._ask(poison, X, threat=threat, **options)
 
     def label_odds(self, X: Any, **options: Any) -> LabelOdds:  # noqa: N803
-        """How likely each class is over all worlds, with guaranteed bounds; options as for `label_odds`."""
+        """Bound how likely each class is over all worlds; options as for `label_odds`."""
         found: LabelOdds = self._ask(label_odds, X, **options)
         return found
 
     def cleaning_plan(self, X: Any, **options: Any) -> CleaningPlan:  # noqa: N803
-        """Which missing training cells to look up first for these rows; options as for `cleaning_plan`.
+        """Plan which missing training cells to look up first; options as for `cleaning_plan`.
 
         ``bias`` is that of the estimator, or 0.05 where that is 1, unless it is given here.
         """
@@ -319,7 +319,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return encode(self.index_.schema, self._read(X, reset=False))
 
     def _points(self, X: Any) -> Points:  # noqa: N803
-        """The rows, with their own missing cells read as was asked for."""
+        """Return the rows, with their own missing cells read as was asked for."""
         return self._encoded(X).read(self.own_missing)
 
     def _read(self, X: Any, *, reset: bool) -> Table:  # noqa: N803
@@ -346,7 +346,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return table.renamed(getattr(self, "feature_names_in_", _numbered(len(table.names))))
 
     def _knows(self, X: Any, table: Table) -> bool:  # noqa: N803
-        """Whether a frame has the very columns of `fit`: scikit-learn would look for longer."""
+        """Return whether a frame has the very columns of `fit`: scikit-learn would look for longer."""
         names = getattr(self, "feature_names_in_", ())
         # The names of a frame that was changed on the way are texts only now.
         return table.source is X and table.names == (*names,)
@@ -392,7 +392,7 @@ def _widened_schema(schema: Schema, table: Table, options: TableOptions, rows: R
 
 
 def _header(X: Any, table: Table) -> Any:  # noqa: N803
-    """What scikit-learn is to check: before 1.9 it finds no names in the frames of polars 2."""
+    """Return what scikit-learn is to check: before 1.9 it finds no names in the frames of polars 2."""
     if not nw.dependencies.is_polars_dataframe(X):
         return X
     probe = BaseEstimator()
@@ -405,7 +405,7 @@ def _header(X: Any, table: Table) -> Any:  # noqa: N803
 
 
 def _numbered(size: int) -> tuple[str, ...]:
-    """The names of columns that have none."""
+    """Name columns that have no names."""
     return tuple(f"x{j}" for j in range(size))
 
 
@@ -470,7 +470,7 @@ def certainty_rate(estimator: Any, X: Any, y: Any = None) -> float:  # noqa: N80
 
 
 def _final(estimator: Any, X: Any) -> tuple[Any, Any]:  # noqa: N803
-    """The estimator that certifies, and the rows as the steps before it leave them."""
+    """Return the estimator that certifies, and the rows as the steps before it leave them."""
     estimator = getattr(estimator, "best_estimator_", estimator)
     if hasattr(estimator, "steps"):
         for _, step in estimator.steps[:-1]:

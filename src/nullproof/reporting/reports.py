@@ -52,7 +52,7 @@ class Report:
     document: dict[str, Any]
 
     def compared(self, other: Report | str | Path, name: str = "the other report") -> Report:
-        """The same report beside another one: before and after cleaning, or two models.
+        """Return the same report beside another one: before and after cleaning, or two models.
 
         ``other`` is a report, or the path of one that was saved as JSON.
         """
@@ -63,19 +63,19 @@ class Report:
         return Report({**self.document, "compared": compared(self.document, beside, name)})
 
     def html(self) -> str:
-        """One page that needs nothing else: no network, no other file."""
+        """Return one page that needs nothing else: no network, no other file."""
         return render.html(self.document)
 
     def markdown(self) -> str:
-        """The same story as Markdown."""
+        """Return the same story as Markdown."""
         return render.markdown(self.document)
 
     def json(self) -> str:
-        """The document itself, as strict JSON."""
+        """Return the document itself, as strict JSON."""
         return to_json(self.document)
 
     def written(self, form: str) -> str:
-        """The report in one of the `FORMATS`."""
+        """Return the report in one of the `FORMATS`."""
         if form not in FORMATS:
             raise NullproofError(f"a report cannot be written as {form!r}; give {either(FORMATS)}")
         return {"html": self.html, "md": self.markdown, "json": self.json}[form]()
@@ -100,7 +100,7 @@ class Report:
 
 
 def format_of(path: Path) -> str:
-    """The format that the ending of a file names."""
+    """Return the format that the ending of a file names."""
     form = path.suffix.lower().lstrip(".")
     if form not in FORMATS:
         raise NullproofError(

@@ -99,13 +99,13 @@ def to_json(document: dict[str, Any]) -> str:
 
 
 def to_csv(columns: dict[str, Any]) -> str:
-    """Columns as the text of a CSV file."""
+    """Return columns as the text of a CSV file."""
     written: str = for_spreadsheets(frame_of(columns)).write_csv()
     return written
 
 
 def frame_of(columns: dict[str, Any]) -> Any:
-    """Columns, as lists or as series of polars, in one data frame of polars."""
+    """Return columns, lists or series of polars, as one data frame of polars."""
     import polars as pl
 
     # A column that is null throughout has no type, which few readers of Parquet know.
