@@ -33,7 +33,7 @@ TITLES = {
     "attacks": "Attacks",
     "asked": "What was asked",
 }
-_MARKDOWN_ROWS, _MARKDOWN_COLUMNS, _MARKDOWN_TEXT = 20, 40, 1000
+_MARKDOWN_ROWS, _MARKDOWN_LINES, _MARKDOWN_TEXT = 20, 40, 1000
 # No text of the data holds it: controls are replaced.
 _GAP = "\f"
 _MARKS = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
@@ -125,7 +125,7 @@ def _environment(dialect: str, **options: Any) -> Environment:
         undefined=StrictUndefined,
         **options,
     )
-    environment.globals.update(dialect=dialect, html=False, n_rows=None, n_columns=None)
+    environment.globals.update(dialect=dialect, html=False, n_rows=None, n_lines=None)
     environment.filters.update(
         count=lambda number: f"{number:,}",
         cut=words.cut,
@@ -154,7 +154,7 @@ def _markdown() -> Environment:
     environment = _environment("markdown.jinja", finalize=in_markdown)
     environment.globals.update(
         n_rows=_MARKDOWN_ROWS,
-        n_columns=_MARKDOWN_COLUMNS,
+        n_lines=_MARKDOWN_LINES,
         gap=Markup(_GAP),
         data=lambda text, _longest=0: text,
         pictures=SimpleNamespace(**dict.fromkeys(_DRAWINGS, lambda *_: "")),
