@@ -7,6 +7,7 @@ import time
 import traceback
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from copy import copy
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -96,7 +97,8 @@ class Desk:
             job.cancel()
             raise
         if job.error is not None:
-            raise job.error
+            # A copy: the traceback of the job's own error would keep its frames, and with them a file.
+            raise copy(job.error)
         return job.outcome
 
     async def watch(self) -> None:
