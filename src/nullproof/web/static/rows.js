@@ -221,7 +221,7 @@ export class Rows {
       el("b", {}, `${count(step.n_hold)} of ${many(all, "prediction")} hold`),
       ` at a bias of ${step.bias}: the same label ${meaning(step.bias)}. ${
         count(certain)
-      } of them are certain; the other ${count(step.n_open)} are open.`,
+      } certain, ${count(step.n_open)} open.`,
     );
     this.input.setAttribute(
       "aria-valuetext",
