@@ -17,21 +17,14 @@ from numpy.typing import NDArray
 from nullproof.attacks.poison import poison
 from nullproof.attacks.radius import Threat, radius
 from nullproof.attacks.reach import Only
-from nullproof.cleaning.plan import CleaningPlan, plan_of, usual_goal
+from nullproof.cleaning.plan import CleaningPlan, cleaning_plan
 from nullproof.counts.count import count_like, count_table, feature_names
 from nullproof.counts.index import CountIndex
 from nullproof.counts.weights import FEWEST_ROWS
 from nullproof.data.binning import Binning, Rows
 from nullproof.data.missing import Missing, Spellings
 from nullproof.data.options import TableOptions, Weights
-from nullproof.data.points import (
-    Key,
-    OwnMissing,
-    Points,
-    encode_points,
-    encode_quietly,
-    refuse_reading,
-)
+from nullproof.data.points import OwnMissing, Points, encode_points, encode_quietly, refuse_reading
 from nullproof.data.schema import Schema, fit_feature, widen_feature
 from nullproof.data.sources import Reading, Table, open_rows, open_table
 from nullproof.data.types import Column, text
@@ -41,8 +34,7 @@ from nullproof.model.model import Model
 from nullproof.model.parameters import Bias, Prior
 from nullproof.model.predict import probabilities, winners
 from nullproof.model.tolerance import tolerances_of
-from nullproof.model.verdicts import Verdicts, verdicts
-from nullproof.odds.odds import LabelOdds, odds_of
+from nullproof.odds.odds import LabelOdds, label_odds
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -206,17 +198,16 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Predict with missing cells skipped; a row that is certain, or holds, gets that label."""
-        model, points = self._model, self._encoded(X, encode_quietly)
-        predicted: NDArray[Any] = self.classes_[winners(model, points)]
+        places = winners(self._model, self._encoded(X, quiet=True))
+        predicted: NDArray[Any] = self.classes_[places]
         return predicted
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Probabilities of the classes with missing cells skipped."""
-        model, points = self._model, self._encoded(X, encode_quietly)
-        return probabilities(model, points)
+        """Return the probabilities of the classes with missing cells skipped."""
+        return probabilities(self._model, self._encoded(X, quiet=True))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """The logarithm of `predict_proba`."""
+        """Return the logarithm of `predict_proba`."""
         with np.errstate(divide="ignore"):
             logs: NDArray[np.float64] = np.log(self.predict_proba(X))
         return logs
@@ -233,11 +224,11 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return labels
 
     def tolerance(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """The largest bias up to which each row's prediction holds; NaN where not even 0 decides."""
+        """Return the largest bias up to which each row's prediction holds; NaN where not even 0 decides."""
         return tolerances_of(self._model, self._points(X)).value
 
     def possible_labels(self, X: Any) -> list[list[Any]]:  # noqa: N803
-        """The labels that win or tie in some world, for each row."""
+        """List the labels that win or tie in some world, for each row."""
         return [list(certificate.possible) for certificate in self.certify(X)]
 
     def radius(
@@ -247,36 +238,35 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         threat: Threat = "cells",
         only: Only = None,
     ) -> NDArray[np.float64]:
-        """The fewest training cells to blank or falsify before each row's prediction is no longer certain.
+        """Count the fewest training cells to blank or falsify before each row is no longer certain.
 
         With ``threat="rows"`` the fewest training rows to add; ``only`` names the ``"columns"`` whose cells
         can be blanked; both as for `radius`.
         """
-        points, asked = self._points(X), self._asked
-        return radius(self.index_, points, threat=threat, only=only, **asked).radius
+        found: NDArray[np.float64] = self._ask(radius, X, threat=threat, only=only).radius
+        return found
 
     def poison(self, X: Any, *, threat: Threat = "cells", **options: Any) -> Any:  # noqa: N803
-        """Training cells to blank, or rows to add, so that no row's prediction is certain.
+        """Choose training cells to blank, or rows to add, so that no row's prediction is certain.
 
         An `Attack` or a `RowAttack`; options as for `poison`.
         """
-        points = self._points(X)
-        return poison(self.index_, points, threat=threat, **self._asked, **options)
+        return self._ask(poison, X, threat=threat, **options)
 
     def label_odds(self, X: Any, **options: Any) -> LabelOdds:  # noqa: N803
-        """How likely each class is over all worlds, with guaranteed bounds; options as for `label_odds`."""
-        key = options.pop("key", None)
-        return odds_of(*self._judged(X, key=key), **options)
+        """Bound how likely each class is over all worlds; options as for `label_odds`."""
+        found: LabelOdds = self._ask(label_odds, X, **options)
+        return found
 
     def cleaning_plan(self, X: Any, **options: Any) -> CleaningPlan:  # noqa: N803
-        """Which missing training cells to look up first for these rows; options as for `cleaning_plan`.
+        """Plan which missing training cells to look up first; options as for `cleaning_plan`.
 
         ``bias`` is that of the estimator, or 0.05 where that is 1, unless it is given here.
         """
-        model = usual_goal(self._model)
-        if "bias" in options:
-            model = Model(self.index_, self.alpha, self.prior, options.pop("bias"))
-        return plan_of(*self._judged(X, model, options.pop("key", None)), **options)
+        if not self._model.is_unbiased:
+            options.setdefault("bias", self.bias)
+        plan: CleaningPlan = self._ask(cleaning_plan, X, **options)
+        return plan
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -316,36 +306,21 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             check_is_fitted(self)
         return Model(self.index_, self.alpha, self.prior, self.bias)
 
-    @property
-    def _asked(self) -> dict[str, Any]:
-        """The parameters that questions about attacks take."""
-        return {"alpha": self.alpha, "prior": self.prior, "own_missing": self.own_missing}
+    def _ask(self, question: Callable[..., Any], X: Any, **options: Any) -> Any:  # noqa: N803
+        """Ask about some rows, with the parameters as they are now; bias is none of attacks and odds."""
+        points = self._points(X)
+        model = {"alpha": self.alpha, "prior": self.prior, "own_missing": self.own_missing}
+        return question(self.index_, points, **model, **options)
 
-    def _encoded(
-        self,
-        X: Any,  # noqa: N803
-        how: Callable[[Schema, Any], Points] = encode_points,
-    ) -> Points:
+    def _encoded(self, X: Any, *, quiet: bool = False) -> Points:  # noqa: N803
         if not hasattr(self, "index_"):
             check_is_fitted(self)
-        return how(self.index_.schema, self._read(X, reset=False))
+        encode = encode_quietly if quiet else encode_points
+        return encode(self.index_.schema, self._read(X, reset=False))
 
     def _points(self, X: Any) -> Points:  # noqa: N803
-        """The rows, with their own missing cells read as was asked for."""
+        """Return the rows, with their own missing cells read as was asked for."""
         return self._encoded(X).read(self.own_missing)
-
-    def _judged(
-        self,
-        X: Any,  # noqa: N803
-        model: Model | None = None,
-        key: Key | None = None,
-    ) -> tuple[Model, Points, Verdicts]:
-        """What every question takes: a model (by default without bias), points and their verdicts."""
-        asked = self._model.unbiased if model is None else model
-        points = self._points(X)
-        if key is not None:
-            points = encode_points(self.index_.schema, points, key=key)
-        return asked, points, verdicts(asked, points)
 
     def _read(self, X: Any, *, reset: bool) -> Table:  # noqa: N803
         missing = Missing.of(self.missing) if reset else self.index_.schema.missing
@@ -371,7 +346,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return table.renamed(getattr(self, "feature_names_in_", _numbered(len(table.names))))
 
     def _knows(self, X: Any, table: Table) -> bool:  # noqa: N803
-        """Whether a frame has the very columns of `fit`: scikit-learn would look for longer."""
+        """Return whether a frame has the very columns of `fit`: scikit-learn would look for longer."""
         names = getattr(self, "feature_names_in_", ())
         # The names of a frame that was changed on the way are texts only now.
         return table.source is X and table.names == (*names,)
@@ -417,7 +392,7 @@ def _widened_schema(schema: Schema, table: Table, options: TableOptions, rows: R
 
 
 def _header(X: Any, table: Table) -> Any:  # noqa: N803
-    """What scikit-learn is to check: before 1.9 it finds no names in the frames of polars 2."""
+    """Return what scikit-learn is to check: before 1.9 it finds no names in the frames of polars 2."""
     if not nw.dependencies.is_polars_dataframe(X):
         return X
     probe = BaseEstimator()
@@ -430,7 +405,7 @@ def _header(X: Any, table: Table) -> Any:  # noqa: N803
 
 
 def _numbered(size: int) -> tuple[str, ...]:
-    """The names of columns that have none."""
+    """Name columns that have no names."""
     return tuple(f"x{j}" for j in range(size))
 
 
@@ -495,7 +470,7 @@ def certainty_rate(estimator: Any, X: Any, y: Any = None) -> float:  # noqa: N80
 
 
 def _final(estimator: Any, X: Any) -> tuple[Any, Any]:  # noqa: N803
-    """The estimator that certifies, and the rows as the steps before it leave them."""
+    """Return the estimator that certifies, and the rows as the steps before it leave them."""
     estimator = getattr(estimator, "best_estimator_", estimator)
     if hasattr(estimator, "steps"):
         for _, step in estimator.steps[:-1]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from itertools import islice
@@ -17,12 +18,12 @@ PLAIN = " %"
 
 
 def many(count: int, name: str) -> str:
-    """``1 cell``, ``2,000 cells``."""
+    """Write a number of things: ``1 cell``, ``2,000 cells``."""
     return f"{count:,} {name}" if count == 1 else f"{count:,} {name}s"
 
 
 def duration(seconds: float) -> str:
-    """How long something takes, as people say it.
+    """Say how long something takes, as people do.
 
     >>> [duration(seconds) for seconds in (0.2, 59.6, 150, 7_000)]
     ['1 s', '1 min', '3 min', '1 h 57 min']
@@ -35,7 +36,7 @@ def duration(seconds: float) -> str:
 
 
 def some(items: Iterable[Any], most: int) -> str:
-    """The first items: ``a, b, c``, and ``…`` where there are more.
+    """List the first items: ``a, b, c``, and ``…`` where there are more.
 
     >>> some("abcd", 3)
     'a, b, c, …'
@@ -45,30 +46,30 @@ def some(items: Iterable[Any], most: int) -> str:
 
 
 def either(items: Sequence[str], word: str = "or") -> str:
-    """``a``, ``a or b``, ``a, b or c``."""
+    """List items: ``a``, ``a or b``, ``a, b or c``."""
     *first, last = items or [""]
     return f"{', '.join(first)} {word} {last}" if first else last
 
 
 def cut(text: str, longest: int = 80) -> str:
-    """The text, or its start and a mark if it is long: a name of 10,000 characters helps nobody."""
+    """Return the text, or its start and a mark if it is long: a name of 10,000 characters helps nobody."""
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def ends(text: str, head: int, tail: int) -> str:
-    """Both ends of a text."""
+    """Return both ends of a text."""
     return f"{text[:head]} … {text[-tail:]}"
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
-    """The text, or its two ends and its length if it is long."""
+    """Return the text, or its two ends and its length if it is long."""
     if len(text) <= longest:
         return text
     return f"{ends(text, _HEAD, _TAIL)} [{len(text):,} characters]"
 
 
 def text(value: Any) -> str:
-    """A label, a feature or a value as the document writes it.
+    """Write a label, a feature or a value as the document does.
 
     What no file can hold, such as half of a surrogate pair, is replaced.
     """
@@ -77,7 +78,7 @@ def text(value: Any) -> str:
 
 
 def number(exact: Fraction) -> str:
-    """A number as people write it: ``0.1`` where a float is exactly that, else ``1/3``."""
+    """Write a number as people do: ``0.1`` where a float is exactly that, else ``1/3``."""
     try:
         near = float(exact)
     except OverflowError:
@@ -93,7 +94,7 @@ def estimate(number: float) -> str:
 
 
 def rounded(value: float) -> str:
-    """A number as a person would write it in a list: no more digits than tell something.
+    """Write a number as a person would in a list, with no more digits than tell something.
 
     >>> [rounded(value) for value in (209.0, 374.875, 0.00421, float("inf"), float("nan"))]
     ['209', '374.9', '0.00421', '∞', '–']
@@ -108,13 +109,13 @@ def rounded(value: float) -> str:
 
 
 def span(first: Any, last: Any) -> str:
-    """A range with both ends: ``4 to 7``, or ``4`` where they are the same."""
+    """Write a range with both ends: ``4 to 7``, or ``4`` where they are the same."""
     low, high = (f"{end:,}" if isinstance(end, int) else str(end) for end in (first, last))
     return low if low == high else f"{low} to {high}"
 
 
 def per_cent(share: float | None, sign: str = _SIGN) -> str:
-    """A share in per cent; 0 and 100 only where they are exact.
+    """Write a share in per cent; 0 and 100 only where they are exact.
 
     >>> [per_cent(share, PLAIN) for share in (1 / 3, 0.0001, 1.0)]
     ['33.3 %', 'under 0.1 %', '100 %']
@@ -131,7 +132,7 @@ def per_cent(share: float | None, sign: str = _SIGN) -> str:
 
 
 def tolerance(bias: float) -> str:
-    """The largest bias up to which something holds, rounded down so that it is never too much.
+    """Write the largest bias up to which something holds, rounded down so that it is never too much.
 
     >>> [tolerance(bias) for bias in (1.0, 0.05, 0.04999, 0.0001, 0.0, float("nan"))]
     ['1', '0.05', '0.049', 'under 0.001', '0', 'not even 0']
@@ -145,7 +146,7 @@ def tolerance(bias: float) -> str:
 
 
 def odds(lower: float, upper: float, sign: str = _SIGN) -> str:
-    """Bounds of odds: one number where both show the same, 0 and 100 only where they are exact."""
+    """Write bounds of odds: one number where both show the same, 0 and 100 only where they are exact."""
     low, high = per_cent(lower, sign), per_cent(upper, sign)
     if low == high or upper < 0.001:
         return high
@@ -158,6 +159,20 @@ def odds(lower: float, upper: float, sign: str = _SIGN) -> str:
     if f"{100 * lower:.1f}" == f"{100 * upper:.1f}":
         return low
     return f"{100 * lower:.1f} to {100 * upper:.1f}{sign}"
+
+
+def typed(command: str, files: Iterable[Any], options: Mapping[str, Any]) -> str:
+    """Write a command as one types it; a list repeats its option, and True is a flag without a value.
+
+    >>> typed("certify", ["a b.csv"], {"--bias": [0.1, "age=1"], "--all": True})
+    "nullproof certify 'a b.csv' --bias 0.1 --bias age=1 --all"
+    """
+    words = ["nullproof", command, *map(str, files)]
+    for flag, value in options.items():
+        for given in value if isinstance(value, list) else [value]:
+            written = f"{given:.15g}" if isinstance(given, float) else str(given)
+            words += [flag] if given is True else [flag, written]
+    return shlex.join(words)
 
 
 def points_of_per_cent(bias: float) -> str:

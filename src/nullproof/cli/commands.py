@@ -1,49 +1,46 @@
-"""The commands: a request in, an answer out; the work is done by the library."""
+"""The commands: a request in, an answer out; the work is done by the library.
+
+What only one command needs is loaded by that command: attacks, odds, cleaning, reports.
+"""
 
 from __future__ import annotations
 
 import shlex
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nullproof.cli.options import (
-    COUNTING,
-    MODELS,
-    OPTIONS,
-    SHARED,
-    TABLES,
-    plain_bias,
-    written_bias,
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.cli.options import MODELS, OPTIONS, SHARED
+from nullproof.cli.request import Following, Request, plain_bias, written_bias
+from nullproof.cli.show import (
+    show_accuracy_curve,
+    show_attack,
+    show_audit,
+    show_certificates,
+    show_explanation,
+    show_odds,
+    show_plan,
+    show_radii,
 )
-from nullproof.cli.request import Request
 from nullproof.cli.streams import SCREEN, echo, tell, working
+from nullproof.cli.tables import pipeline, plain_frames, write_attacked, write_repaired
+from nullproof.counts.index import CountIndex
+from nullproof.counts.storage import refuse_companion
+from nullproof.data.edits import TrainingTable
+from nullproof.data.points import place_of, row_names
 from nullproof.errors import NullproofError
+from nullproof.model.certify import certify as decide
+from nullproof.model.model import Model
+from nullproof.results.files import to_json, write_result
 from nullproof.words import many
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from nullproof.counts.index import CountIndex
 
 
 def certify(request: Request) -> None:
-    """Say for each point whether every world predicts the same label, or up to which bias.
-
-    [bold]Example:[/] nullproof certify train.csv test.csv --label churn --missing unknown
-    """
-    from nullproof.cli.show import show_certificates, show_explanation
-    from nullproof.data.points import place_of
-    from nullproof.model.certify import certify as decide
-
+    """Certify the points, or explain one of them."""
     bias, explained = written_bias(request.bias), request.explain
-    into_table = request.output is not None and request.output.suffix in TABLES
-    if into_table and explained is None and not request.json:
-        from nullproof.cli.tables import certify_in_blocks
-
-        certify_in_blocks(request, bias)
-        return
     with working("reading and counting"):
         index, points = request.load()
     with working("certifying"):
@@ -57,10 +54,12 @@ def certify(request: Request) -> None:
         result.work_out(say)
         labels = request.truth()
         result = result if labels is None else result.with_truth(labels)
+    # As a report does: what to clean or, where no prediction is open, the radius.
+    is_open = result.n_of("open") and index.n_missing
     request.answer(
         result,
         show_certificates,
-        after_certify(request, index, result.n_of("open")),
+        request.then("clean" if is_open else "radius"),
         share=_share(result.certain),
         n_missing=index.n_missing,
         own_missing=request.own_missing,
@@ -68,22 +67,9 @@ def certify(request: Request) -> None:
     )
 
 
-def after_certify(request: Request, index: CountIndex, n_open: int) -> tuple[str, str]:
-    """Say what is next: what to clean, or the radius where no prediction is open; as a report does."""
-    if not n_open or not index.n_missing:
-        return _then_radius(request)
-    return _then_clean(request, bias=request.bias)
-
-
 def radius(request: Request) -> None:
-    """Count how many training cells must be blanked, or wrong, before a prediction is no longer certain.
-
-    One number answers both; --threat rows counts the rows that must be added instead.
-
-    [bold]Example:[/] nullproof radius train.csv test.csv --label churn -o radii.csv
-    """
+    """Find the radius of each point, or how many predictions stay right by the size of an attack."""
     from nullproof.attacks.radius import radius as radius_of
-    from nullproof.cli.show import show_radii
 
     with working("reading and counting"):
         index, points = request.load()
@@ -107,7 +93,6 @@ def radius(request: Request) -> None:
 
 def _answer_curve(request: Request, index: CountIndex, points: Any, asked: dict[str, Any]) -> None:
     from nullproof.attacks.accuracy import certified_accuracy_curve
-    from nullproof.cli.show import show_accuracy_curve
 
     labels = request.truth()
     if labels is None:
@@ -117,46 +102,28 @@ def _answer_curve(request: Request, index: CountIndex, points: Any, asked: dict[
         )
     with working(f"finding the fewest {asked['threat']} for each point"):
         result = certified_accuracy_curve(index, points, labels, **asked)
-    line = request.again("radius", threat=request.threat, only_columns=request.only_columns)
-    following = "which points are the first to lose their certainty, and to which label", line
-    request.answer(result, show_accuracy_curve, following)
+    what = "which points are the first to lose their certainty, and to which label"
+    request.answer(result, show_accuracy_curve, (what, request.again("radius")))
 
 
-def _after_radius(request: Request, result: Any) -> tuple[str, str]:
+def _after_radius(request: Request, result: Any) -> Following:
     """Say what is next: which cells an enemy would blank; what to clean where nothing is to be broken."""
-    import numpy as np
-
     if not result.radius.any() and result.model.index.n_missing:
-        return _then_clean(request)
+        return request.then("clean")
     finite = np.isfinite(result.radius)
     if request.test is None or not request.has_rows or not (finite & (result.radius > 0)).any():
-        return _then_report(request)
+        return request.then("report")
     what = (
         "which rows an enemy would add so that none is certain"
         if request.threat == "rows"
         else "which training cells an enemy would blank so that none is certain"
     )
-    return what, request.again(
-        "poison",
-        skip_unbreakable=not bool(finite.all()),
-        only_columns=request.only_columns,
-        threat=request.threat,
-        point=request.point,
-    )
+    return what, request.again("poison", skip_unbreakable=not bool(finite.all()))
 
 
 def poison(request: Request) -> None:
-    """Choose training cells to blank so that no point of TEST is certain; -o writes that table.
-
-    --threat rows chooses rows to add instead, and -o writes the longer table.
-
-    [bold]Example:[/] nullproof poison train.csv test.csv --label churn -o poisoned.csv
-    """
+    """Find an attack on all points, and write the attacked table."""
     from nullproof.attacks.poison import poison as attack_on
-    from nullproof.cli.show import show_attack
-    from nullproof.cli.tables import write_attacked
-    from nullproof.counts.storage import refuse_companion
-    from nullproof.results.files import to_json
 
     by_rows = request.threat == "rows"
     by_key = request.key is not None and request.is_lazy
@@ -192,8 +159,6 @@ def poison(request: Request) -> None:
 
 def _with_cells(request: Request, attack: Any, by_key: bool) -> dict[str, Any]:
     """Return the JSON form of an attack, with its cells by row, or by key where TRAIN is not in memory."""
-    from nullproof.data.edits import TrainingTable
-
     if by_key:
         limit = request.memory_limit or "1GB"
         cells = attack.locate(request.train, key=request.key, memory_limit=limit)
@@ -202,27 +167,19 @@ def _with_cells(request: Request, attack: Any, by_key: bool) -> dict[str, Any]:
     return dict(attack.document(attack.cells(request.table), rows=names))
 
 
-def _after_poison(request: Request, attack: Any, by_rows: bool) -> tuple[str, str]:
+def _after_poison(request: Request, attack: Any, by_rows: bool) -> Following:
     """Say what is next: the altered table; what to clean or the whole story where there is no attack."""
     found = attack.added if by_rows else attack.blanks
     if not found and attack.index.n_missing and not by_rows:
-        return _then_clean(request)
+        return request.then("clean")
     if not found or not request.has_rows:
-        return _then_report(request)
-    names = ("threat", "only_columns", "skip_unbreakable", "time_limit", "steps", "seed", "point")
-    more = {name: getattr(request, name) for name in names}
-    if by_rows:
-        return "the table with these rows", request.again("poison", output="longer.csv", **more)
-    line = request.again("poison", output="poisoned.csv", **more)
-    return "the table with these cells blank", line
+        return request.then("report")
+    what, file = ("these rows", "longer") if by_rows else ("these cells blank", "poisoned")
+    return f"the table with {what}", request.again("poison", output=f"{file}.csv")
 
 
 def odds(request: Request) -> None:
-    """Say in which share of the worlds a prediction is the same if chance fills the missing cells.
-
-    [bold]Example:[/] nullproof odds train.csv test.csv --label churn --point 3
-    """
-    from nullproof.cli.show import show_odds
+    """Bound the odds of each label."""
     from nullproof.odds.odds import label_odds
 
     with working("reading and counting"):
@@ -238,24 +195,13 @@ def odds(request: Request) -> None:
             **naming,
         )
     done = result.sure.all() or not index.n_missing
-    following = _then_report(request) if done else _then_clean(request)
-    request.answer(result, show_odds, following, place=place)
+    request.answer(result, show_odds, request.then("report" if done else "clean"), place=place)
 
 
 def clean(request: Request) -> None:
-    """List the missing cells of TRAIN to look up first; -o FILE.csv writes them as a worksheet to fill in.
-
-    Points are done when they hold up to a bias of 0.05; --bias 1 asks for certainty.
-
-    [bold]Example:[/] nullproof clean train.csv test.csv --label churn -o worksheet.csv
-    """
+    """Take answers, plan what to look up, and write a worksheet."""
     from nullproof.cleaning.plan import USUAL_BIAS
     from nullproof.cleaning.worksheet import ENDINGS, Work, lines_of
-    from nullproof.cli.show import show_plan
-    from nullproof.cli.tables import write_repaired
-    from nullproof.counts.storage import refuse_companion
-    from nullproof.model.model import Model
-    from nullproof.results.files import to_json, write_result
 
     answers = [Path(name) for name in request.answers or ()]
     if request.repaired is not None:
@@ -281,47 +227,42 @@ def clean(request: Request) -> None:
     if request.repaired is not None:
         write_repaired(request, work)
     document = {**plan.document(brought), **request.of_train}
-    more = {name: getattr(request, name) for name in ("budget", "bias", "answers")}
     if request.output is not None and request.output.suffix in ENDINGS:
         n_cells = work.write_worksheet(request.output, plan)
         how = ", in the column 'value'" if n_cells else ": no missing cell would help another point"
         tell(f"wrote {request.output}: {many(n_cells, 'cell')} to fill in{how}")
         if n_cells:
-            taken = {**more, "answers": [*map(str, answers), str(request.output)]}
-            request.tell_next(request.again("clean", **taken))
+            taken = [*map(str, answers), str(request.output)]
+            request.tell_next(request.again("clean", answers=taken))
     elif request.output is not None:
         write_result(request.output, plan.columns(), document)
         tell(f"wrote {request.output}: the plan, {many(len(plan.steps), 'step')}")
     if request.json:
         echo(to_json(document))
     elif request.output is None:
-        following = _after_clean(request, plan, more)
-        request.show(partial(show_plan, brought=brought), plan, following)
+        show = partial(show_plan, brought=brought)
+        request.show(show, plan, _after_clean(request, plan))
 
 
-def _after_clean(request: Request, plan: Any, more: dict[str, Any]) -> tuple[str, str]:
+def _after_clean(request: Request, plan: Any) -> Following:
     """Say what is next: the worksheet of a plan; other questions where it is empty."""
     if not plan.steps or not request.has_rows:
-        return _then_radius(request) if plan.done.all() else _then_report(request)
-    taken = {*(more["answers"] or ())}
+        return request.then("radius" if plan.done.all() else "report")
+    taken = request.answers or ()
     names = ("worksheet.csv", *(f"worksheet{number}.csv" for number in range(2, len(taken) + 2)))
-    more = {**more, "output": next(name for name in names if name not in taken)}
-    which = "these cells"
+    sheet = next(name for name in names if name not in taken)
+    which, budget = "these cells", request.budget
     first = min(100 if plan.stop is None else plan.stop.n_cells, 1000)
-    if first < plan.n_cells and more["budget"] is None:
-        more["budget"] = first
-        which = f"the first {first:,} cells" if first > 1 else "the first cell"
-    return f"a worksheet with {which} to fill in", request.again("clean", **more)
+    if first < plan.n_cells and budget is None:
+        which, budget = f"the first {first:,} cells" if first > 1 else "the first cell", first
+    line = request.again("clean", output=sheet, budget=budget)
+    return f"a worksheet with {which} to fill in", line
 
 
 def report(request: Request) -> None:
-    """Write a report to send round: how certain, why not more, how fragile; -o FILE.html, .md, .json.
-
-    [bold]Example:[/] nullproof report train.csv test.csv --label churn -o report.html
-    """
-    from nullproof.reporting.comparison import read
+    """Write the report of all points."""
     from nullproof.reporting.document import LIMIT
-    from nullproof.reporting.reports import format_of
+    from nullproof.reporting.reports import format_of, read
     from nullproof.reporting.reports import report as make
 
     form = "json" if request.json else "md"
@@ -368,11 +309,10 @@ def _asked(request: Request) -> Any:
 
     values = {key: getattr(request, key) for key in SHARED}
     given = {key: value for key, value in values.items() if value != OPTIONS[key].default}
-    names = ("bias", "compare", "limit", "also", "output")
     sheet = "worksheet.csv" if request.has_rows else None
     commands = {
-        "report": request.again("report", **{name: getattr(request, name) for name in names}),
-        "clean": request.again("clean", bias=request.bias, output=sheet),
+        "report": request.again("report", output=request.output),
+        "clean": request.again("clean", output=sheet),
         "radius": request.again("radius"),
     }
     return Asked(
@@ -385,10 +325,7 @@ def _asked(request: Request) -> Any:
 
 
 def index(request: Request) -> None:
-    """Count TRAIN and save the counts; the file can be TRAIN of every other command.
-
-    [bold]Example:[/] nullproof index train.parquet --label churn -o churn.index
-    """
+    """Count TRAIN and save the counts."""
     if request.output is None:
         raise NullproofError("no file was named for the index; add -o FILE")
     if request.is_index:
@@ -401,16 +338,8 @@ def index(request: Request) -> None:
 
 
 def audit(request: Request) -> None:
-    """Fit a model on many completions of TRAIN and list the predictions that were seen to change.
-
-    What changes is proven by two completed tables; that the rest stays the same is not proven.
-
-    [bold]Example:[/] nullproof audit train.csv test.csv --label churn --model random-forest
-    """
+    """Fit a model on completed tables."""
     from nullproof.auditing import audit as fit_on_worlds
-    from nullproof.cli.show import show_audit
-    from nullproof.cli.tables import pipeline, plain_frames
-    from nullproof.data.points import row_names
 
     if request.model_name not in MODELS:
         raise NullproofError(f"--model is {request.model_name!r}; give one of {', '.join(MODELS)}")
@@ -433,36 +362,16 @@ def audit(request: Request) -> None:
             seed=request.seed,
             on_progress=say,
         )
-    line = request.again("certify", bias=request.bias)
     request.answer(
         result,
         show_audit,
-        ("which predictions Naive Bayes can prove", line),
+        ("which predictions Naive Bayes can prove", request.again("certify")),
         share=_share(~result.changed),
         model=request.model_name,
     )
 
 
 # What several commands share ----------------------------------------------------------------------------
-
-
-def _then_clean(request: Request, **more: Any) -> tuple[str, str]:
-    return "which missing cells to look up first", request.again("clean", **more)
-
-
-def _then_radius(request: Request) -> tuple[str, str]:
-    return "after how few cells each prediction is no longer certain", request.again("radius")
-
-
-def _then_report(request: Request) -> tuple[str, str]:
-    line = request.again("report", output="report.html")
-    return "all of this as a page to send round", line
-
-
-def altered(request: Request, path: Path, companion: Path, **more: Any) -> str:
-    """Write the command that certifies with a table that was written here: UTF-8 with a header."""
-    settled = dict.fromkeys((*COUNTING, "label", "encoding", "no_header", "sheet", "skip_rows"))
-    return request.again("certify", **settled, train=path, like=companion, **more)
 
 
 def _name(file: str) -> str:

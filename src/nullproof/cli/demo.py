@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import Any
 
 import polars as pl
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nullproof.cli.show import grid, headline, intervals, point_table
+from nullproof.cli.show import Display, headline, intervals, point_table, table
 from nullproof.counts.index import CountIndex
 from nullproof.model.certify import certify
 from nullproof.model.witness import World, witness
@@ -41,7 +40,7 @@ def show_demo(console: Console) -> None:
     )
     console.print(headline(result))
     console.print()
-    console.print(point_table(result, len(result)))
+    console.print(point_table(Display(console, everything=True, of_train=False), result))
     position = next(place for place in range(len(result)) if not result[place].certain)
     point = new.row(position, named=True)
     cells = {name: point[name] for name in index.features}
@@ -55,16 +54,13 @@ def show_demo(console: Console) -> None:
 
 
 def _worlds_table(train: pl.DataFrame, index: CountIndex, worlds: tuple[World, World]) -> Table:
-    found = grid("missing cell", "one world", "another world")
-    filled: list[Any] = [world.complete(train) for world in worlds]
+    rows, filled = [], [world.complete(train) for world in worlds]
     for name in index.features:
         for row in train[name].is_null().arg_true():
             cells = [str(frame[name][row]) for frame in filled]
             style = "bold" if cells[0] != cells[1] else "dim"
             cell = f"{name} of customer {train[NAME][row]} ({LABEL} {train[LABEL][row]})"
-            found.add_row(*(Text(text, style) for text in (cell, *cells)))
-    found.add_row(
-        Text("prediction", "bold"),
-        *(Text(f"{LABEL} {' = '.join(map(str, world.winners))}", "bold cyan") for world in worlds),
-    )
-    return found
+            rows.append([Text(text, style) for text in (cell, *cells)])
+    predicted = [f"{LABEL} {' = '.join(map(str, world.winners))}" for world in worlds]
+    rows.append([Text("prediction", "bold"), *(Text(text, "bold cyan") for text in predicted)])
+    return table(["missing cell", "one world", "another world"], rows)

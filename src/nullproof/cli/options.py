@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from nullproof.errors import NullproofError
-
-if TYPE_CHECKING:
-    from nullproof.counts.index import CountIndex
+from typing import Any, NamedTuple
 
 TABLES = (".csv", ".parquet")
 RESULTS = (".csv", ".parquet", ".json")
@@ -18,48 +13,19 @@ MODELS = ("hist-gradient-boosting", "logistic-regression", "random-forest")
 
 
 class Option(NamedTuple):
-    """An option: what it takes (nothing for a flag), its help, how its value is read.
+    """An option: what it takes (nothing for a flag), its help, the type and the ends of its value.
 
     ``flag`` is how it is written, where that does not follow from its key.
     """
 
     metavar: str
     help: str
-    read: Callable[[str, str], Any] = lambda _name, text: text
+    type: Callable[[str], Any] = str
+    least: float | None = None
+    most: float = inf
     many: bool = False
     default: Any = None
     flag: str | None = None
-
-
-def _whole(least: int | None = None) -> Callable[[str, str], int]:
-    def read(name: str, text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            raise NullproofError(f"{name} is {text!r}; give a whole number") from None
-        if least is not None and number < least:
-            raise NullproofError(f"{name} is {number}; give {least} or more")
-        return number
-
-    return read
-
-
-def _number(name: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise NullproofError(f"{name} is {text!r}; give a number") from None
-
-
-def _share(name: str, text: str) -> float:
-    number = _number(name, text)
-    if not 0 <= number <= 1:
-        raise NullproofError(f"{name} is {text}; give a share from 0 to 1")
-    return number
-
-
-def _path(_name: str, text: str) -> Path:
-    return Path(text)
 
 
 def _switch(help_: str) -> Option:
@@ -80,7 +46,7 @@ OPTIONS: dict[str, Option] = {
         "How far missing cells may differ from known cells, 0 to 1 (anything).",
         many=True,
     ),
-    "bins": Option("N", "How many bins 'uniform' and 'quantile' make; else 5.", _whole(1)),
+    "bins": Option("N", "How many bins 'uniform' and 'quantile' make; else 5.", int, 1),
     "binning": Option(
         "[COL=]HOW", "'mdl' (the default), 'uniform', 'quantile' or 'none'.", many=True
     ),
@@ -103,17 +69,15 @@ OPTIONS: dict[str, Option] = {
     "drop_unlabelled": _switch("Leave out rows of TRAIN without a label."),
     "encoding": Option("NAME", "Encoding of text files, e.g. cp1250; else UTF-8."),
     "no_header": _switch("The first row is data; the columns are c1, c2, …"),
-    "skip_rows": Option("N", "Lines above the header to skip; else 0.", _whole(0), default=0),
+    "skip_rows": Option("N", "Lines above the header to skip; else 0.", int, 0, default=0),
     "sheet": Option("NAME", "Sheet of Excel files; else the first."),
     "like": Option("INDEX", "Saved index whose bins and domains to use."),
     "memory_limit": Option("SIZE", "Let DuckDB count TRAIN within this memory, e.g. 1GB."),
     "check": _switch("Exit 1 if a point is not certain or, with --bias, does not hold."),
     "min_share": Option(
-        "S", "With --check: exit 1 if a smaller share of the points passes; else 1.", _share
+        "S", "With --check: exit 1 if a smaller share of the points passes; else 1.", float, 0, 1
     ),
-    "min_radius": Option(
-        "N", "With --check: a point passes if its radius is N or more.", _whole(1)
-    ),
+    "min_radius": Option("N", "With --check: a point passes if its radius is N or more.", int, 1),
     "explain": Option(
         "POINT", "Show which cells of one point (by --key or position) speak for it."
     ),
@@ -125,19 +89,19 @@ OPTIONS: dict[str, Option] = {
     "only_columns": Option("COL", "Blank cells of this column alone.", many=True),
     "curve": _switch("How many predictions are right and stay so, by attack."),
     "skip_unbreakable": _switch("Leave out points that no attack can break."),
-    "time_limit": Option("SECONDS", "How long to look for less; else 10.", _number, default=10.0),
-    "steps": Option("N", "Rounds instead of a time limit.", _whole(0)),
-    "seed": Option("N", "Seed of the search; else 0.", _whole(), default=0),
+    "time_limit": Option("SECONDS", "How long to look for less; else 10.", float, default=10.0),
+    "steps": Option("N", "Rounds instead of a time limit.", int, 0),
+    "seed": Option("N", "Seed of the search; else 0.", int, default=0),
     "cells": Option(
         "HOW",
         "Chance fills missing cells as 'observed' in their label and column, or 'uniform'.",
         default="observed",
     ),
-    "budget": Option("N", "The most cells.", _number),
+    "budget": Option("N", "The most cells.", float),
     "answers": Option("FILE", "A worksheet, filled in.", many=True),
-    "repaired": Option("FILE", "Write TRAIN with the answers.", _path),
-    "compare": Option("JSON", "A report as JSON to put beside this one.", _path),
-    "limit": Option("N", "How many points to list one by one; else 200.", _whole(0)),
+    "repaired": Option("FILE", "Write TRAIN with the answers.", Path),
+    "compare": Option("JSON", "A report as JSON to put beside this one.", Path),
+    "limit": Option("N", "How many points to list one by one; else 200.", int, 0),
     "also": Option(
         "POINT", "List this point too, by --key or position.", many=True, flag="--point"
     ),
@@ -147,10 +111,10 @@ OPTIONS: dict[str, Option] = {
         default=MODELS[0],
         flag="--model",
     ),
-    "worlds": Option("N", "Completed tables to fit on; else 32.", _whole(2), default=32),
+    "worlds": Option("N", "Completed tables to fit on; else 32.", int, 2, default=32),
     "all": _switch("Show every line, not only the first."),
     "json": _switch("Print JSON."),
-    "output": Option("FILE", "Write .csv, .parquet or .json.", _path, flag="-o"),
+    "output": Option("FILE", "Write .csv, .parquet or .json.", Path, flag="-o"),
 }
 
 
@@ -167,29 +131,36 @@ COUNTING = (
 )
 TABLE = ("label", *COUNTING, "key", "drop_unlabelled", *READING)
 MODEL = ("alpha", "prior")
-# What the next command takes over: the rest belongs to one question.
+# What a report says of its origin.
 SHARED = (*TABLE, *MODEL, "own_missing")
 _ANSWER = ("json", "output")
 
 
 class Command(NamedTuple):
-    """A command: the options that it takes, and how its help differs from theirs.
+    """A command: what it does, an example, the options that it takes, and how its help differs from theirs.
 
     ``endings`` are those of the file of its answer, any if empty. TEST ``"may"``, ``"must"`` or can
     ``"never"`` be given.
     """
 
+    does: str
+    example: str
     takes: tuple[str, ...]
-    helps: Mapping[str, str]
+    helps: Mapping[str, str] = {}
     endings: tuple[str, ...] = RESULTS
     test: str = "may"
 
 
 COMMANDS: dict[str, Command] = {
     "certify": Command(
-        (*SHARED, "bias", "check", "min_share", "explain", "rival", "all", *_ANSWER), {}
+        "Say for each point whether every world predicts the same label, or up to which bias.",
+        "certify train.csv test.csv --label churn --missing unknown",
+        (*SHARED, "bias", "check", "min_share", "explain", "rival", "all", *_ANSWER),
     ),
     "radius": Command(
+        "Count how many training cells must be blanked, or wrong, before a prediction is no longer certain."
+        "\n\nOne number answers both; --threat rows counts the rows that must be added instead.",
+        "radius train.csv test.csv --label churn -o radii.csv",
         (
             *(*TABLE, *MODEL, "point", "threat", "only_columns", "check", "min_radius"),
             *("min_share", "curve", "all", *_ANSWER),
@@ -197,6 +168,9 @@ COMMANDS: dict[str, Command] = {
         {"check": "Exit 1 if a point is not certain or, with --min-radius, has a smaller radius."},
     ),
     "poison": Command(
+        "Choose training cells to blank so that no point of TEST is certain; -o writes that table."
+        "\n\n--threat rows chooses rows to add instead, and -o writes the longer table.",
+        "poison train.csv test.csv --label churn -o poisoned.csv",
         (
             *(*TABLE, *MODEL, "point", "threat", "only_columns", "skip_unbreakable"),
             *("time_limit", "steps", "seed", "all", *_ANSWER),
@@ -210,18 +184,29 @@ COMMANDS: dict[str, Command] = {
         TABLES,
         "must",
     ),
-    "odds": Command((*TABLE, *MODEL, "cells", "point", "all", *_ANSWER), {}),
+    "odds": Command(
+        "Say in which share of the worlds a prediction is the same if chance fills the missing cells.",
+        "odds train.csv test.csv --label churn --point 3",
+        (*TABLE, *MODEL, "cells", "point", "all", *_ANSWER),
+    ),
     "clean": Command(
+        "List the missing cells of TRAIN to look up first; -o FILE.csv writes them as a worksheet."
+        "\n\nPoints are done when they hold up to a bias of 0.05; --bias 1 asks for certainty.",
+        "clean train.csv test.csv --label churn -o worksheet.csv",
         (*TABLE, *MODEL, "bias", "budget", "answers", "repaired", "all", *_ANSWER),
         {"output": "Write a worksheet to fill in (.csv, .xlsx) or the plan (.json)."},
         (".csv", ".xlsx", ".json"),
     ),
     "report": Command(
+        "Write a report to send round: how certain, why not more, how fragile; -o FILE.html, .md, .json.",
+        "report train.csv test.csv --label churn -o report.html",
         (*SHARED, "bias", "compare", "limit", "also", *_ANSWER),
         {"output": "Write the report: .html, .md or .json."},
         (),
     ),
     "index": Command(
+        "Count TRAIN and save the counts; the file can be TRAIN of every other command.",
+        "index train.parquet --label churn -o churn.index",
         (*TABLE, "output"),
         {
             "train": "Training table (CSV, TSV, Excel, ARFF, Parquet, Arrow, or -), folder or pattern.",
@@ -231,6 +216,9 @@ COMMANDS: dict[str, Command] = {
         "never",
     ),
     "audit": Command(
+        "Fit a model on many completions of TRAIN and list the predictions that were seen to change."
+        "\n\nWhat changes is proven by two completed tables; that the rest stays the same is not proven.",
+        "audit train.csv test.csv --label churn --model random-forest",
         (
             *(key for key in TABLE if key not in ("weights", "memory_limit")),
             *("bias", "model_name", "worlds", "seed", "check", "min_share", "all", *_ANSWER),
@@ -243,95 +231,3 @@ COMMANDS: dict[str, Command] = {
         test="must",
     ),
 }
-
-
-def typed(name: str, files: list[Any], values: Mapping[str, Any]) -> str:
-    """Write a command as one types it: its files, then the options it takes that are not the default."""
-    words = ["nullproof", name, *map(str, files)]
-    for key in COMMANDS[name].takes:
-        value = values.get(key)
-        if value is None or value == OPTIONS[key].default or value == []:
-            continue
-        for given in value if isinstance(value, list) else [value]:
-            if isinstance(given, float):
-                given = f"{given:.15g}"
-            words += [flag(key)] if value is True else [flag(key), str(given)]
-    return shlex.join(words)
-
-
-# Options written in a small language ------------------------------------------------------------------
-
-
-def written_prior(written: str | None, index: CountIndex) -> Any:
-    """Read a prior: its name, numbers, or numbers by label."""
-    from nullproof.model.parameters import written_number
-
-    if written is None or written == "uniform":
-        return written
-    parts = written.split(",")
-    if "=" not in written:
-        return [written_number(part) for part in parts]
-    named = dict(part.rpartition("=")[::2] for part in parts)
-    labels = [str(label) for label in index.labels]
-    if {*named} != {*labels}:
-        raise NullproofError(
-            f"--prior names {', '.join(named)} but the labels are {', '.join(labels)}; give one number for "
-            "each"
-        )
-    return [written_number(named[label]) for label in labels]
-
-
-def written_bias(written: list[str] | None, default: Any = 1.0) -> Any:
-    """Read a number, or numbers by column; a number without a column is that of the rest."""
-    from nullproof.model.parameters import written_number
-
-    needed = "a number from 0 to 1, or COLUMN=NUMBER"
-    return _by_column("--bias", written, default, written_number, needed)
-
-
-def written_binning(written: list[str] | None) -> Any:
-    """Read a way to make bins, or ways by column; one without a column is that of the rest."""
-    return _by_column("--binning", written, "mdl", str)
-
-
-def written_weights(written: list[str] | None) -> Any:
-    """Read how weights are found, or weights by column; one without a column is that of the rest."""
-    from nullproof.model.parameters import REST, written_number
-
-    def read(value: str) -> Any:
-        return value if value in ("equal", "learned") else written_number(value)
-
-    needed = "learned, equal, or COLUMN=NUMBER with a multiple of 1/8 from 0 to 2"
-    found = _by_column("--weights", written, "learned", read, needed)
-    return found if isinstance(found, str | dict) else {REST: found}
-
-
-def _by_column(
-    option: str,
-    written: list[str] | None,
-    default: Any,
-    read: Callable[[str], Any],
-    needed: str = "",
-) -> Any:
-    """Read entries VALUE and COLUMN=VALUE: one value for all, or a mapping that names the rest ``*``."""
-    from nullproof.model.parameters import REST
-
-    found: dict[str, Any] = {}
-    for entry in written or ():
-        column, sign, value = entry.rpartition("=")
-        column = column if sign else REST
-        if column in found:
-            which = "the rest" if column == REST else repr(column)
-            raise NullproofError(f"{option} gives {which} two values; give one")
-        try:
-            found[column] = read(value)
-        except NullproofError:
-            raise NullproofError(f"{option} is {entry!r}; give {needed}") from None
-    return found.get(REST, default) if not {*found} - {REST} else found
-
-
-def plain_bias(bias: Any) -> Any:
-    """Return a bias as JSON writes it."""
-    if isinstance(bias, dict):
-        return {column: float(number) for column, number in bias.items()}
-    return float(bias)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
+from math import inf
 from typing import Annotated, Any
 
 import typer
 
-from nullproof.cli import commands
 from nullproof.cli.options import COMMANDS, COUNTING, MODEL, OPTIONS, READING, flag
-from nullproof.cli.request import Request, refuse_output, refuse_together
 from nullproof.cli.streams import console, echo
 from nullproof.errors import NullproofError
 
@@ -106,9 +105,9 @@ def _callback(name: str) -> Callable[..., None]:
     """Return the function that Typer calls: its signature lists the options that the command takes.
 
     Every option that takes a value is read as a list of texts, so that one given twice can be rejected
-    and every value is read by our own rules.
+    and a message can quote what came.
     """
-    command, function = COMMANDS[name], getattr(commands, name)
+    command = COMMANDS[name]
     kind = inspect.Parameter.KEYWORD_ONLY
     info: Any = typer.Argument(metavar="TRAIN", help=command.helps.get("train", _TRAIN))
     parameters = [inspect.Parameter("train", kind, annotation=Annotated[str, info])]
@@ -137,6 +136,10 @@ def _callback(name: str) -> Callable[..., None]:
         parameters.append(inspect.Parameter(key, kind, default=nothing, annotation=hint))
 
     def run(train: str, test: str | None = None, **given: Any) -> None:
+        # Loaded now: help needs none of it.
+        from nullproof.cli import commands
+        from nullproof.cli.request import Request, refuse_output, refuse_together
+
         if command.test == "must" and test is None:
             raise NullproofError("no points to predict were named; give TEST after TRAIN")
         given = {key: _value(key, given[key]) for key in command.takes}
@@ -144,9 +147,10 @@ def _callback(name: str) -> Callable[..., None]:
         request = Request(train=train, test=test, **values)
         refuse_together(request)
         refuse_output(request, command.endings)
-        function(request)
+        getattr(commands, name)(request)
 
-    run.__doc__, run.__name__ = function.__doc__, name
+    run.__name__ = name
+    run.__doc__ = f"{command.does}\n\n[bold]Example:[/] nullproof {command.example}"
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
@@ -163,4 +167,14 @@ def _value(key: str, given: Any) -> Any:
         return [*given]
     if len(given) > 1:
         raise NullproofError(f"{flag(key)} is given {len(given)} times; give it once")
-    return option.read(flag(key), given[0])
+    try:
+        value = option.type(given[0])
+    except ValueError:
+        kind = "whole number" if option.type is int else "number"
+        raise NullproofError(f"{flag(key)} is {given[0]!r}; give a {kind}") from None
+    if option.least is not None and not option.least <= value <= option.most:
+        ends = (
+            f"{option.least} or more" if option.most == inf else f"a number from 0 to {option.most}"
+        )
+        raise NullproofError(f"{flag(key)} is {given[0]}; give {ends}")
+    return value

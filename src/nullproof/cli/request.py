@@ -2,37 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
 from glob import glob
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import typer
 
-from nullproof.cli.options import (
-    COUNTING,
-    OPTIONS,
-    SHARED,
-    TABLES,
-    flag,
-    typed,
-    written_binning,
-    written_prior,
-    written_weights,
-)
+from nullproof.cli.options import COMMANDS, COUNTING, OPTIONS, TABLES, flag
+from nullproof.cli.show import Display
 from nullproof.cli.streams import console, echo, tell
+from nullproof.counts.engines import open_lazily
+from nullproof.counts.engines.files import is_many
+from nullproof.counts.index import CountIndex
+from nullproof.counts.storage import is_saved, warn_of_companion
+from nullproof.data.labels import true_labels
+from nullproof.data.missing import written_spellings
+from nullproof.data.notices import no_part_notice
+from nullproof.data.options import TableOptions
+from nullproof.data.points import encode_points, place_of, refuse_key, refuse_reading
+from nullproof.data.sources import FileOptions, Table, no_such_column
 from nullproof.errors import NullproofError, notice
-from nullproof.words import either, many, some
+from nullproof.model.parameters import REST, written_number
+from nullproof.results.files import to_json, write_result
+from nullproof.words import either, many, some, typed
 
-if TYPE_CHECKING:
-    from nullproof.cli.show import Display
-    from nullproof.counts.index import CountIndex
-    from nullproof.data.options import TableOptions
-    from nullproof.data.sources import FileOptions, Table
+# What belongs to one answer, and no next command takes over.
+_OWN = (
+    *("check", "min_share", "min_radius", "explain", "rival", "curve", "repaired"),
+    *("all", "json", "output"),
+)
+# What to do next, in words, and the command that does it.
+Following = tuple[str, str]
+_NEXT = {
+    "clean": "which missing cells to look up first",
+    "radius": "after how few cells each prediction is no longer certain",
+    "report": "all of this as a page to send round",
+}
 
 
 class Request(SimpleNamespace):
@@ -42,10 +52,6 @@ class Request(SimpleNamespace):
 
     def load(self) -> tuple[CountIndex, Table]:
         """Read and count TRAIN; the points are TEST, or the rows of TRAIN."""
-        from nullproof.data.notices import no_part_notice
-        from nullproof.data.options import TableOptions
-        from nullproof.data.points import refuse_reading
-
         refuse_reading(self.own_missing, "--own-missing")
         points: Any = self.table if self.test is None else None
         index = self._saved(self.train) if self.is_index else self.count()
@@ -61,9 +67,6 @@ class Request(SimpleNamespace):
 
     def count(self) -> CountIndex:
         """Count TRAIN, as the options say or like a saved index."""
-        from nullproof.counts.index import CountIndex
-        from nullproof.counts.storage import warn_of_companion
-
         if self.is_lazy:
             return CountIndex.from_table(
                 self.train,
@@ -101,9 +104,6 @@ class Request(SimpleNamespace):
 
     def _refuse_key(self, index: CountIndex, points: Any) -> None:
         """Reject a key that is a feature or the label, or that no table has."""
-        from nullproof.data.points import refuse_key
-        from nullproof.data.sources import no_such_column
-
         refuse_key(index.schema, self.key, "--key")
         if self.key is not None and self.key not in points.names:
             if self.key not in self._names:
@@ -113,8 +113,6 @@ class Request(SimpleNamespace):
     @cached_property
     def _names(self) -> tuple[str, ...]:
         """The columns of TRAIN; none of a saved index."""
-        from nullproof.counts.engines import open_lazily
-
         if self.is_index:
             return ()
         if not self.is_lazy:
@@ -144,15 +142,11 @@ class Request(SimpleNamespace):
     @property
     def is_lazy(self) -> bool:
         """Whether TRAIN is many files, or is not to be read into memory."""
-        from nullproof.counts.engines.files import is_many
-
         return self.train != "-" and (self.memory_limit is not None or is_many(self.train))
 
     @cached_property
     def is_index(self) -> bool:
         """Whether TRAIN is a saved index."""
-        from nullproof.counts.storage import is_saved
-
         return self.train != "-" and is_saved(self.train)
 
     @cached_property
@@ -161,8 +155,6 @@ class Request(SimpleNamespace):
 
     def _saved(self, path: str) -> CountIndex:
         """Load an index, and reject a label that is not its own."""
-        from nullproof.counts.index import CountIndex
-
         index = CountIndex.load(path)
         name = index.schema.label_name
         if self.label not in (None, name):
@@ -189,9 +181,6 @@ class Request(SimpleNamespace):
 
     @cached_property
     def _options(self) -> TableOptions:
-        from nullproof.data.missing import written_spellings
-        from nullproof.data.options import TableOptions
-
         return TableOptions(
             written_spellings(self.missing or ()),
             TableOptions.bins if self.bins is None else self.bins,
@@ -208,18 +197,12 @@ class Request(SimpleNamespace):
     @property
     def file(self) -> FileOptions:
         """How TRAIN and TEST are to be read where they are files of text or Excel."""
-        from nullproof.data.sources import FileOptions
-
         return FileOptions(self.encoding, not self.no_header, self.sheet, self.skip_rows)
 
     # Questions ------------------------------------------------------------------------------------
 
     def truth(self) -> Any:
         """Return the true label of each point, None where it has none; None alone if no point has one."""
-        import numpy as np
-
-        from nullproof.data.labels import true_labels
-
         codes = true_labels(self.index.schema, self.points)
         if codes is None or not (codes >= 0).any():
             return None
@@ -227,8 +210,6 @@ class Request(SimpleNamespace):
 
     def model(self) -> dict[str, Any]:
         """Return smoothing, prior, and how missing cells of the points are read."""
-        from nullproof.model.parameters import written_number
-
         return {
             "alpha": written_number(self.alpha),
             "prior": written_prior(self.prior, self.index),
@@ -244,10 +225,6 @@ class Request(SimpleNamespace):
 
         These are all points, or that of --point alone, which has its name already.
         """
-        import numpy as np
-
-        from nullproof.data.points import encode_points, place_of
-
         if self.point is None:
             return self.points, self.naming(), 0
         encoded = encode_points(self.index.schema, self.points, **self.naming())
@@ -265,7 +242,7 @@ class Request(SimpleNamespace):
         self,
         result: Any,
         show: Callable[[Display, Any], None],
-        following: tuple[str, str] | None = None,
+        following: Following | None = None,
         *,
         share: float = 1.0,
         place: int = 0,
@@ -275,69 +252,62 @@ class Request(SimpleNamespace):
 
         Parameters
         ----------
-        following
-            What to do next, in words, and the command that does it.
         share
             The share of the points that pass ``--check``.
         place
             The position of a point that was asked for alone.
         """
-        from nullproof.results.files import to_json, write_result
-
-        with self.checking(share):
-            if self.output is None and not self.json:
-                self.show(show, result, following, place)
-                return
-            # For many points the document takes longer than the answer.
-            document = {}
-            if self.json or self.output.suffix == ".json":
-                document = {**result.document(), **more, **self.of_train}
-                if place:
-                    document["points"][0]["point"] = place
-            if self.output is not None:
-                columns = result.file_columns()
-                if place:
-                    columns["point"] = [place]
-                write_result(self.output, columns, document)
-                self.tell_written(len(columns["point"]) if "point" in columns else None, following)
-            if self.json:
-                echo(to_json(document))
-
-    def show(
-        self,
-        show: Callable[[Display, Any], None],
-        result: Any,
-        following: tuple[str, str] | None,
-        first: int = 0,
-    ) -> None:
-        """Show a result on the terminal, below the name of the table and above what is next."""
-        from nullproof.cli.show import Display
-
-        display = Display(console(), self.all, self.test is None, first)
-        display.open(None if self.train == "-" else Path(self.train).name, self.index)
-        show(display, result)
-        if following is not None and not self.is_gone:
-            display.say_next(*following)
-
-    @contextmanager
-    def checking(self, share: float) -> Iterator[None]:
-        """Exit with 1 after the answer if too few points pass ``--check``, even if nobody reads it."""
         failed = self.check and share < (1.0 if self.min_share is None else self.min_share)
         try:
-            yield
+            if self.output is None and not self.json:
+                self.show(show, result, following, place)
+            else:
+                self._write(result, following, place, {**more, **self.of_train})
         except BrokenPipeError:
+            # Too few points pass, even if nobody reads it.
             if not failed:
                 raise
         if failed:
             raise typer.Exit(1)
 
-    def tell_written(self, n_points: int | None, following: tuple[str, str] | None) -> None:
-        """Say that the answer is in its file, and what the next command is."""
-        of = "" if n_points is None else f": {many(n_points, 'point')}, in the order of their rows"
-        of += ", which are the training rows themselves" if of and self.test is None else ""
-        tell(f"wrote {self.output}{of}")
-        if following is not None:
-            self.tell_next(following[1])
+    def _write(
+        self, result: Any, following: Following | None, place: int, more: dict[str, Any]
+    ) -> None:
+        """Write the result to its file, to standard output as JSON, or to both."""
+        # For many points the document takes longer than the answer.
+        document = {}
+        if self.json or self.output.suffix == ".json":
+            document = {**result.document(), **more}
+            if place:
+                document["points"][0]["point"] = place
+        if self.output is not None:
+            columns = result.file_columns()
+            if place:
+                columns["point"] = [place]
+            write_result(self.output, columns, document)
+            of = ""
+            if "point" in columns:
+                of = f": {many(len(columns['point']), 'point')}, in the order of their rows"
+                of += ", which are the training rows themselves" if self.test is None else ""
+            tell(f"wrote {self.output}{of}")
+            if following is not None:
+                self.tell_next(following[1])
+        if self.json:
+            echo(to_json(document))
+
+    def show(
+        self,
+        show: Callable[[Display, Any], None],
+        result: Any,
+        following: Following | None,
+        first: int = 0,
+    ) -> None:
+        """Show a result on the terminal, below the name of the table and above what is next."""
+        display = Display(console(), self.all, self.test is None, first)
+        display.open(None if self.train == "-" else Path(self.train).name, self.index)
+        show(display, result)
+        if following is not None and not self.is_gone:
+            display.say_next(*following)
 
     def tell_next(self, line: str) -> None:
         """Say the next command, unless a table came on standard input and is gone."""
@@ -350,10 +320,25 @@ class Request(SimpleNamespace):
         return "-" in (self.train, self.test)
 
     def again(self, command: str, **more: Any) -> str:
-        """Write a command on the same tables with the same table and model options, and with more."""
-        values = {key: getattr(self, key) for key in SHARED} | more
+        """Write a command on the same tables with the options that it takes too, and with more."""
+        values = {key: getattr(self, key) for key in OPTIONS if key not in _OWN} | more
         files = [values.pop("train", self.train), self.test]
-        return typed(command, [file for file in files if file is not None], values)
+        options = {
+            flag(key): values[key]
+            for key in COMMANDS[command].takes
+            if values.get(key) not in (None, [], OPTIONS[key].default)
+        }
+        return typed(command, [file for file in files if file is not None], options)
+
+    def then(self, command: str) -> Following:
+        """Propose a question that usually comes next."""
+        output = "report.html" if command == "report" else None
+        return _NEXT[command], self.again(command, output=output)
+
+    def altered(self, path: Path, companion: Path) -> str:
+        """Write the command that certifies with a table that was written here: UTF-8 with a header."""
+        settled = dict.fromkeys((*COUNTING, "label", "encoding", "no_header", "sheet", "skip_rows"))
+        return self.again("certify", **settled, train=path, like=companion)
 
 
 # What cannot be asked for together: each rejected by its name before any work is done -------------------
@@ -368,8 +353,6 @@ _APART = (
 
 def refuse_together(request: Request) -> None:
     """Reject options that do not fit TRAIN, or one another."""
-    from nullproof.model.parameters import written_number
-
     written_number(request.alpha)
     given = {key for key, option in OPTIONS.items() if getattr(request, key) != option.default}
     train = request.train
@@ -437,3 +420,74 @@ def refuse_output(request: Request, endings: Iterable[str]) -> None:
 
 def _same_file(a: Path, b: Path) -> bool:
     return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
+
+
+# Options written in a small language ------------------------------------------------------------------
+
+
+def written_prior(written: str | None, index: CountIndex) -> Any:
+    """Read a prior: its name, numbers, or numbers by label."""
+    if written is None or written == "uniform":
+        return written
+    parts = written.split(",")
+    if "=" not in written:
+        return [written_number(part) for part in parts]
+    named = dict(part.rpartition("=")[::2] for part in parts)
+    labels = [str(label) for label in index.labels]
+    if {*named} != {*labels}:
+        raise NullproofError(
+            f"--prior names {', '.join(named)} but the labels are {', '.join(labels)}; give one number for "
+            "each"
+        )
+    return [written_number(named[label]) for label in labels]
+
+
+def written_bias(written: list[str] | None, default: Any = 1.0) -> Any:
+    """Read a number, or numbers by column; a number without a column is that of the rest."""
+    needed = "a number from 0 to 1, or COLUMN=NUMBER"
+    return _by_column("--bias", written, default, written_number, needed)
+
+
+def written_binning(written: list[str] | None) -> Any:
+    """Read a way to make bins, or ways by column; one without a column is that of the rest."""
+    return _by_column("--binning", written, "mdl", str)
+
+
+def written_weights(written: list[str] | None) -> Any:
+    """Read how weights are found, or weights by column; one without a column is that of the rest."""
+
+    def read(value: str) -> Any:
+        return value if value in ("equal", "learned") else written_number(value)
+
+    needed = "learned, equal, or COLUMN=NUMBER with a multiple of 1/8 from 0 to 2"
+    found = _by_column("--weights", written, "learned", read, needed)
+    return found if isinstance(found, str | dict) else {REST: found}
+
+
+def _by_column(
+    option: str,
+    written: list[str] | None,
+    default: Any,
+    read: Callable[[str], Any],
+    needed: str = "",
+) -> Any:
+    """Read entries VALUE and COLUMN=VALUE: one value for all, or a mapping that names the rest ``*``."""
+    found: dict[str, Any] = {}
+    for entry in written or ():
+        column, sign, value = entry.rpartition("=")
+        column = column if sign else REST
+        if column in found:
+            which = "the rest" if column == REST else repr(column)
+            raise NullproofError(f"{option} gives {which} two values; give one")
+        try:
+            found[column] = read(value)
+        except NullproofError:
+            raise NullproofError(f"{option} is {entry!r}; give {needed}") from None
+    return found.get(REST, default) if not {*found} - {REST} else found
+
+
+def plain_bias(bias: Any) -> Any:
+    """Return a bias as JSON writes it."""
+    if isinstance(bias, dict):
+        return {column: float(number) for column, number in bias.items()}
+    return float(bias)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +31,6 @@ from nullproof.words import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from nullproof.attacks.accuracy import AccuracyCurve
     from nullproof.attacks.attack import Attack, RowAttack
     from nullproof.attacks.radius import Radii
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
     from nullproof.data.points import RowNames
     from nullproof.model.accuracy import CertaintyCurve
     from nullproof.model.certify import Certificates
-    from nullproof.model.explain import Explanation, Lead
+    from nullproof.model.explain import Explanation
     from nullproof.odds.odds import LabelOdds
 
 # How many lines a table has unless all are asked for.
@@ -83,10 +81,11 @@ class Display:
         """Return how many lines a table has at most."""
         return sys.maxsize if self.everything else usual
 
-    def say_more(self, count: int, what: str, limit: int = SHOWN) -> None:
+    def say_more(self, count: int, what: str, limit: int | None = None) -> None:
         """Say how many lines are not shown, if any."""
-        if count > limit:
-            self.say(f"… and {count - limit:,} more {what}", "dim")
+        n_left = count - (self.limit() if limit is None else limit)
+        if n_left > 0:
+            self.say(f"… and {n_left:,} more {what}", "dim")
 
     def open(self, name: str | None, index: CountIndex) -> None:
         """Say which table this is, and whether the points are its rows."""
@@ -100,19 +99,36 @@ class Display:
         self.say(f"\nNext, {what}:", "dim")
         self.console.print(Text(f"  {line}"), soft_wrap=True)
 
+    def point(self, names: RowNames | None, place: int) -> str:
+        """Return a point by its name, shortened, or by its position."""
+        return cut(shown_name(names, place if names is not None else place + self.first), _NAME)
+
 
 # Lines and tables -------------------------------------------------------------------------------------
 
 
-def grid(*names: str) -> Table:
-    """Return an empty table; a column whose name begins with ``>`` is flush right."""
-    found = Table(box=None, pad_edge=False, header_style="bold")
-    for name in names:
+def table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
+    """Return a table of plain values and of texts with a style.
+
+    A head that begins with ``>`` stands above a column that is flush right, one that ends with ``!`` above
+    one that is never broken into lines. Without any head there is no line for them.
+    """
+    has_heads = any(head.strip(">!") for head in heads)
+    found = Table(box=None, pad_edge=False, header_style="bold", show_header=has_heads)
+    for head in heads:
+        justify: Any = "right" if head.startswith(">") else "left"
         # As text: a name of the data may look like markup.
-        right = name.startswith(">")
-        heading = Text(name[right:])
-        found.add_column(heading, justify="right" if right else "left")
+        name = Text(head.removeprefix(">").removesuffix("!"))
+        found.add_column(name, justify=justify, no_wrap=head.endswith("!"))
+    for row in rows:
+        found.add_row(*(cell if isinstance(cell, Text) else Text(_plain(cell)) for cell in row))
     return found
+
+
+def _plain(cell: Any) -> str:
+    if cell is None:
+        return ""
+    return f"{cell:,}" if isinstance(cell, int) else str(cell)
 
 
 def _heading(names: RowNames | None) -> str:
@@ -120,23 +136,20 @@ def _heading(names: RowNames | None) -> str:
     return ">point" if names is None else cut(names.column.removeprefix(">"), _NAME)
 
 
-def _point(names: RowNames | None, place: int, first: int = 0) -> Text:
-    """Return a point by its name, shortened, or by its position."""
-    return Text(cut(shown_name(names, place if names is not None else place + first), _NAME))
-
-
-def _label(label: Any, longest: int = 60) -> str:
+def _label(label: Any) -> str:
     """Write a label; one with a comma stands in quotes, so that a list of labels can be read."""
-    text = cut(str(label), longest)
+    text = "" if label is None else cut(str(label), 60)
     return f'"{text}"' if "," in text else text
 
 
-def _bar(lower: float, upper: float, width: int, style: str) -> Text:
-    """Draw a bar that is full up to a lower share and shaded up to an upper one."""
-    full = int(lower * width)
-    shaded = max(round(upper * width), full) - full
-    line = Text("█" * full, style=style).append("▒" * shaded, style="cyan")
-    return line.append("·" * (width - full - shaded), style="dim")
+def _short(text: str) -> Text:
+    """Return a text that is cut off where the line is full."""
+    return Text(text, no_wrap=True, overflow="ellipsis")
+
+
+def _bar(share: float, width: int = _WIDTH, style: str = "cyan") -> Text:
+    """Draw a share; what is more than nothing shows."""
+    return Text("█" * max(round(width * share), share > 0), style)
 
 
 # certify ----------------------------------------------------------------------------------------------
@@ -157,8 +170,8 @@ def show_certificates(display: Display, result: Certificates) -> None:
         display.say(f"\n{_BIAS}", "dim")
     if len(result):
         display.say("\nThe points, the weakest first:\n")
-        display.show(point_table(result, display.limit()))
-    display.say_more(len(result), _POINTS, display.limit())
+        display.show(point_table(display, result))
+    display.say_more(len(result), _POINTS)
 
 
 def headline(result: Certificates) -> Text:
@@ -183,56 +196,47 @@ def headline(result: Certificates) -> Text:
     return line.append(sentence, style="bold")
 
 
-def point_table(result: Certificates, limit: int) -> Table:
-    """Return one line per point, the one that holds the least far first, up to a number of lines."""
-    places = np.argsort(np.nan_to_num(result.tolerance, nan=-1), kind="stable")[:limit]
+def point_table(display: Display, result: Certificates) -> Table:
+    """Return one line per point, the one that holds the least far first."""
+    places = np.argsort(np.nan_to_num(result.tolerance, nan=-1), kind="stable")[: display.limit()]
     part, names = result.take(places), result.points.names
     lines = part.listed_columns()
     rivals = [
-        some(map(_label, others), 3) if others else "" if rival is None else _label(rival)
+        some(map(_label, others), 3) or _label(rival)
         for others, rival in zip(lines["others"], lines["rival"], strict=True)
     ]
     judged = {True: "right", False: "wrong", None: ""}
-    columns: list[tuple[str, list[Any]]] = [
-        (_heading(names), [_point(names, place) for place in places.tolist()]),
-        ("predicted", [_short("tie" if one is None else one) for one in lines["predicted"]]),
-        ("verdict", [Text(one, _STYLES[one], no_wrap=True) for one in lines["verdict"]]),
-        (">holds up to", [tolerance(bias) for bias in part.tolerance.tolist()]),
-        ("rival", [_short(rival) for rival in rivals]),
-        (">not known", [f"{count:,}" if count else "" for count in lines["n_own_missing"]]),
-        ("right?", [judged[one] for one in lines.get("right", [])]),
-    ]
+    columns: dict[str, list[Any]] = {
+        _heading(names): [display.point(names, place) for place in places.tolist()],
+        "predicted": [_short("tie" if label is None else label) for label in lines["predicted"]],
+        "verdict!": [Text(verdict, _STYLES[verdict]) for verdict in lines["verdict"]],
+        ">holds up to": [tolerance(bias) for bias in part.tolerance.tolist()],
+        "rival": [_short(rival) for rival in rivals],
+        ">not known": [count or "" for count in lines["n_own_missing"]],
+        "right?!": [judged[right] for right in lines.get("right", [])],
+    }
     # A column without a word would take the room of others.
-    columns = [(name, cells) for name, cells in columns if any(map(str, cells))]
-    found = grid(*(name for name, _ in columns))
-    for column in found.columns:
-        # On a narrow terminal names are cut, not verdicts.
-        column.no_wrap = str(column.header) in ("verdict", "right?")
-    for line in zip(*(cells for _, cells in columns), strict=True):
-        found.add_row(*line)
-    return found
-
-
-def _short(label: str) -> Text:
-    """Return a label that is cut off where the line is full."""
-    return Text(label, no_wrap=True, overflow="ellipsis")
+    columns = {name: cells for name, cells in columns.items() if any(map(str, cells))}
+    return table([*columns], zip(*columns.values(), strict=True))
 
 
 def _groups(result: Certificates) -> Table:
     """Return per verdict how many points have it, how many of them are right, and what it means."""
-    known = [] if result.truth is None else [">right"]
-    found = grid("verdict", ">points", ">share", *known, "what it means")
-    for verdict, meaning in verdict_meanings(result.threshold, result.learned).items():
-        n_points = result.n_of(verdict)
-        right = []
-        if result.truth is not None:
-            right = [per_cent(result.truth.groups[verdict].accuracy, PLAIN)]
-        share = per_cent(n_points / max(len(result), 1), PLAIN)
-        name = Text(verdict, _STYLES[verdict], no_wrap=True)
-        found.add_row(name, f"{n_points:,}", share, *right, Text(meaning))
-    for column in found.columns[:-1]:
-        column.no_wrap = True
-    return found
+    heads = ["verdict!", ">points!", ">share!", "what it means"]
+    rows = [
+        [
+            Text(verdict, _STYLES[verdict]),
+            result.n_of(verdict),
+            per_cent(result.n_of(verdict) / max(len(result), 1), PLAIN),
+            meaning,
+        ]
+        for verdict, meaning in verdict_meanings(result.threshold, result.learned).items()
+    ]
+    if result.truth is not None:
+        heads.insert(3, ">right!")
+        for row, verdict in zip(rows, _STYLES, strict=True):
+            row.insert(3, per_cent(result.truth.groups[verdict].accuracy, PLAIN))
+    return table(heads, rows)
 
 
 def _right_ones(result: Certificates, of_train: bool) -> list[str]:
@@ -308,14 +312,12 @@ def show_explanation(display: Display, why: Explanation) -> None:
     display.say(line, "bold")
     display.say(f"{why.sentence()}.\n")
     display.show(_explained(why))
-    display.say_more(len(why.terms), "cells: --json gives them all")
+    display.say_more(len(why.terms), "cells: --json gives them all", SHOWN)
     if len(why.leads) > 1:
         display.say("\nThe whole factor against each other label:\n")
-        rivals = grid("label", ">least", ">known cells", ">greatest")
-        weakest = sorted(why.leads.items(), key=lambda pair: pair[1].least)
-        for rival, lead in weakest[:_RIVALS]:
-            rivals.add_row(Text(str(rival)), *_factors(why, lead, str(rival)))
-        display.show(rivals)
+        weakest = sorted(why.leads.items(), key=lambda pair: pair[1].least)[:_RIVALS]
+        rows = ([rival, *_factors(why, lead, str(rival))] for rival, lead in weakest)
+        display.show(table(["label", ">least", ">known cells", ">greatest"], rows))
     within = "" if why.model.unbiased is why.model else " (within the bias)"
     display.say(
         f"\n× speaks for {why.label}, ÷ for {why.rival}; all factors multiply to the last line. "
@@ -334,24 +336,23 @@ def _explained(why: Explanation) -> Table:
         share = 0.0 if math.isnan(log) else min(max(log / reach, -1.0), 1.0)
         return width // 2 + round(share * (width // 2))
 
-    def bar(lead: Lead | Sequence[float]) -> Text:
+    def bar(lead: Sequence[float]) -> Text:
         least, mark, greatest = map(place, lead)
         marks = ["▒" if least <= at <= greatest else " " for at in range(width)]
         marks[width // 2], marks[mark] = "│", "█"
         return Text("".join(marks), _SIDES[(lead[1] > 0) - (lead[1] < 0)])
 
-    sides = cut(f"{why.rival} ← → {why.label}", width)
-    found = grid("cell", "value", ">least", ">known cells", ">greatest", sides)
-    found.columns[0].overflow = found.columns[1].overflow = "fold"
-    found.columns[-1].no_wrap, found.columns[-1].min_width = True, width
+    rows: list[list[Any]] = []
     for term in first:
         value = term.cell.shown + ("" if term.weight == 1 else f", weight {term.weight:g}")
-        found.add_row(
-            Text(term.cell.feature), Text(value), *_factors(why, term.lead), bar(term.lead)
-        )
+        rows.append([term.cell.feature, value, *_factors(why, term.lead), bar(term.lead)])
     same = (why.prior,) * 3
-    found.add_row(Text("prior", "italic"), "", *_factors(why, same), bar(same))
-    found.add_row(Text("all together", "bold"), "", *_factors(why, why.total), "")
+    rows.append([Text("prior", "italic"), "", *_factors(why, same), bar(same)])
+    rows.append([Text("all together", "bold"), "", *_factors(why, why.total), ""])
+    sides = cut(f"{why.rival} ← → {why.label}", width)
+    found = table(["cell", "value", ">least", ">known cells", ">greatest", f"{sides}!"], rows)
+    found.columns[0].overflow = found.columns[1].overflow = "fold"
+    found.columns[-1].min_width = width
     return found
 
 
@@ -374,48 +375,47 @@ def _factors(why: Explanation, lead: Sequence[float], rival: str | None = None) 
 
 def show_radii(display: Display, result: Radii) -> None:
     """Print a histogram of the radii and a table with the weakest points first."""
-    finite = result.radius[(result.radius > 0) & np.isfinite(result.radius)]
-    display.say(f"\n{_broken(result, finite)}.\n", "bold")
+    radius, names = result.radius, result.names
+    finite = radius[(radius > 0) & np.isfinite(radius)]
+    n_safe, verb = int(np.isinf(radius).sum()), "is" if len(result) == 1 else "are"
+    said = f"{int((radius != 0).sum()):,} of {many(len(result), 'prediction')} {verb} certain"
+    if len(finite):
+        said += f"; the weakest no longer is after {many(int(finite.min()), result.threat[:-1])}"
+    if len(finite) > 1:
+        said += f", half of those with an attack take {np.median(finite):,g} or more"
+    if n_safe:
+        said += f"; no attack exists for {n_safe:,} of them"
+    display.say(f"\n{said}.\n", "bold")
     if len(finite) > 1:
         display.say(f"{_DEEDS[result.threat]} before a prediction is no longer certain:\n")
-        bars = Table(box=None, pad_edge=False, show_header=False)
-        rows = histogram(finite, 8)
-        most = max(row["n_points"] for row in rows)
-        for row in rows:
-            bar = Text("█" * math.ceil(_WIDTH * row["n_points"] / most), style="cyan")
-            name = Text(span(row["start"], row["stop"]), justify="right")
-            bars.add_row(name, bar, f"{row['n_points']:,}")
-        display.show(bars)
-    places = np.concatenate([result.weakest_first, np.flatnonzero(result.radius == 0)])
+        bars = histogram(finite, 8)
+        most = max(bar["n_points"] for bar in bars)
+        rows = [
+            (span(bar["start"], bar["stop"]), _bar(bar["n_points"] / most), bar["n_points"])
+            for bar in bars
+        ]
+        display.show(table([">", "", ""], rows))
+    places = np.concatenate([result.weakest_first, np.flatnonzero(radius == 0)])
     if len(places):
         display.say("")
-        display.show(_weakest(result, places[: display.limit()], display.first))
-    display.say_more(len(places), _POINTS, display.limit())
+        weakest = ((place, result[place]) for place in places[: display.limit()].tolist())
+        lines = (
+            (
+                display.point(names, place),
+                _size(one),
+                _label(one.label) if one.radius else "not certain",
+                _label(one.rival),
+            )
+            for place, one in weakest
+        )
+        display.show(table([_heading(names), ">radius", "label now", "rival"], lines))
+    display.say_more(len(places), _POINTS)
 
 
-def _broken(result: Radii, finite: NDArray[np.float64]) -> str:
-    """Say how many predictions are certain, and after how few cells or rows they no longer are."""
-    n_certain, n_safe = int((result.radius != 0).sum()), int(np.isinf(result.radius).sum())
-    verb = "is" if len(result) == 1 else "are"
-    sentence = f"{n_certain:,} of {many(len(result), 'prediction')} {verb} certain"
-    if len(finite):
-        size = many(int(finite.min()), result.threat[:-1])
-        sentence += f"; the weakest no longer is after {size}"
-    if len(finite) > 1:
-        sentence += f", half of those with an attack take {np.median(finite):,g} or more"
-    return f"{sentence}; no attack exists for {n_safe:,} of them" if n_safe else sentence
-
-
-def _weakest(result: Radii, places: NDArray[np.intp], first: int) -> Table:
-    found = grid(_heading(result.names), ">radius", "label now", "rival")
-    for place in places.tolist():
-        one = result[place]
-        size = "no attack" if math.isinf(one.radius) else f"{one.radius:,.0f}"
-        size = size if one.not_worked_out is None else "not worked out"
-        label, rival = ("" if name is None else _label(name) for name in (one.label, one.rival))
-        label = label if one.radius else "not certain"
-        found.add_row(_point(result.names, place, first), size, Text(label), Text(rival))
-    return found
+def _size(one: Any) -> str:
+    if one.not_worked_out is not None:
+        return "not worked out"
+    return "no attack" if math.isinf(one.radius) else f"{one.radius:,.0f}"
 
 
 def show_attack(display: Display, attack: Attack | RowAttack) -> None:
@@ -424,42 +424,41 @@ def show_attack(display: Display, attack: Attack | RowAttack) -> None:
     n_weak = sum(target.radius == 0 for target in attack.targets)
     if n_weak:
         display.say(f"{n_weak:,} of the points were not certain before and cost nothing.\n")
-    blanks: Any = getattr(attack, "blanks", None)
-    if blanks:
-        display.show(_blanked(attack, display.limit()))
+    by_cells: Any = hasattr(attack, "blanks")
+    heads, rows = _blanked(attack) if by_cells else _added(attack)
+    if rows:
         what = "lines: --all shows them, --json lists each cell"
-        display.say_more(len(blanks), what, display.limit())
-    added: Any = getattr(attack, "added", None)
-    if added:
-        display.show(_added(attack, display.limit()))
-        display.say_more(len(added), "kinds of rows: --json gives them all", display.limit())
-    if blanks or added:
+        what = what if by_cells else "kinds of rows: --json gives them all"
+        display.show(table(heads, rows[: display.limit()]))
+        display.say_more(len(rows), what)
         display.say(f"\n{attack.effect}")
 
 
-def _blanked(attack: Any, limit: int) -> Table:
+def _blanked(attack: Any) -> tuple[list[str], list[Any]]:
     features, labels = attack.index.schema.features, attack.index.labels
-    found = grid(">cells", "column", "value", "label")
-    for blank in sorted(attack.blanks, key=lambda blank: -blank.n_cells)[:limit]:
-        found.add_row(
-            f"{blank.n_cells:,}",
-            Text(features[blank.feature].name),
-            Text(features[blank.feature].values[blank.candidates[0]]),
-            Text(str(labels[blank.label])),
+    rows = [
+        (
+            blank.n_cells,
+            features[blank.feature].name,
+            features[blank.feature].values[blank.candidates[0]],
+            str(labels[blank.label]),
         )
-    return found
+        for blank in sorted(attack.blanks, key=lambda blank: -blank.n_cells)
+    ]
+    return [">cells", "column", "value", "label"], rows
 
 
-def _added(attack: Any, limit: int) -> Table:
+def _added(attack: Any) -> tuple[list[str], list[Any]]:
     names = attack.index.features[:_COLUMNS]
     more = len(attack.index.features) - len(names)
-    found = grid(">rows", "label", *names, *([f"{more} more columns"] if more else []))
-    for rows in sorted(attack.added, key=lambda rows: -rows.n_rows)[:limit]:
-        values = attack.values(rows)
-        cells = [Text(cut(values[name], 20)) for name in names]
-        label = Text(str(attack.index.labels[rows.label]))
-        found.add_row(f"{rows.n_rows:,}", label, *cells, *(["…"] if more else []))
-    return found
+    heads = [">rows", "label", *names, *([f"{more} more columns"] if more else [])]
+    rows = []
+    for added in sorted(attack.added, key=lambda added: -added.n_rows):
+        values = attack.values(added)
+        cells = [cut(values[name], 20) for name in names]
+        label = str(attack.index.labels[added.label])
+        rows.append((added.n_rows, label, *cells, *(["…"] if more else [])))
+    return heads, rows
 
 
 def show_accuracy_curve(display: Display, curve: AccuracyCurve) -> None:
@@ -468,12 +467,9 @@ def show_accuracy_curve(display: Display, curve: AccuracyCurve) -> None:
     display.say(f"\n{right:,} of {known} with a known true label are right\n", "bold")
     display.say("right, and so whatever the missing cells hold and whatever an attack does:\n")
     deed = {"cells": "training cells blanked or wrong", "rows": "training rows added"}
-    found = grid(f">{deed[curve.threat]}", "", ">share", ">points")
     sizes = curve.steps.tolist() if display.everything else curve.some_sizes()
-    for k in sizes:
-        bar = Text("█" * round(_WIDTH * curve.at(k)), style="cyan")
-        found.add_row(f"{k:,}", bar, per_cent(curve.at(k), PLAIN), f"{curve.n_at(k):,}")
-    display.show(found)
+    rows = ((k, _bar(curve.at(k)), per_cent(curve.at(k), PLAIN), curve.n_at(k)) for k in sizes)
+    display.show(table([f">{deed[curve.threat]}", "", ">share", ">points"], rows))
     if not display.everything and len(curve.steps) > len(sizes):
         display.say("--all shows every step, --json or -o FILE gives them", "dim")
 
@@ -493,20 +489,27 @@ def show_odds(display: Display, result: LabelOdds) -> None:
         line.append(f"{of} are the same in at least 99 % of the worlds", style="bold")
         line.append(f", {n_certain:,} of them in all\n")
     display.show(line)
-    found = grid(_heading(result.names), "label", "share of the worlds", ">")
+    rows: list[Sequence[Any]] = []
     for position in result.weakest()[: display.limit()].tolist():
-        lower, upper = result.lower[position], result.upper[position]
-        order = [i for i in np.argsort(-upper, kind="stable").tolist() if upper[i] > 0]
+        lower, upper = result.lower[position].tolist(), result.upper[position].tolist()
+        order = [i for i in np.argsort(-result.upper[position], kind="stable") if upper[i] > 0]
         order.sort(key=lambda i: i != result.winners[position])
         for rank, i in enumerate(order[:_LABELS]):
-            name = "" if rank else _point(result.names, position, display.first)
-            low, high = float(lower[i]), float(upper[i])
-            bar = _bar(low, high, 24, "green" if low >= SURE else "cyan")
-            found.add_row(name, Text(str(result.labels[i])), bar, odds(low, high, PLAIN))
+            name = "" if rank else display.point(result.names, position)
+            bounds = lower[i], upper[i]
+            rows.append((name, str(result.labels[i]), _bounds(*bounds), odds(*bounds, PLAIN)))
         if len(order) > _LABELS:
-            found.add_row("", Text(f"… {len(order) - _LABELS:,} more", style="dim"), "", "")
-    display.show(found)
-    display.say_more(len(result), _POINTS, display.limit())
+            rows.append(("", Text(f"… {len(order) - _LABELS:,} more", style="dim"), "", ""))
+    display.show(table([_heading(result.names), "label", "share of the worlds", ">"], rows))
+    display.say_more(len(result), _POINTS)
+
+
+def _bounds(lower: float, upper: float, width: int = 24) -> Text:
+    """Draw a bar that is full up to a lower share and shaded up to an upper one."""
+    full = int(lower * width)
+    shaded = max(round(upper * width), full) - full
+    line = Text("█" * full, "green" if lower >= SURE else "cyan").append("▒" * shaded, "cyan")
+    return line.append("·" * (width - full - shaded), style="dim")
 
 
 def show_plan(display: Display, plan: CleaningPlan, brought: dict[str, Any] | None) -> None:
@@ -529,21 +532,14 @@ def show_plan(display: Display, plan: CleaningPlan, brought: dict[str, Any] | No
 def _show_stages(display: Display, plan: CleaningPlan) -> None:
     limit, width = display.limit(_STAGES), 12
     display.say("Look up these missing cells of the training table first:\n")
-    found = grid(">cells", ">so far", "columns (and labels)", ">done", "")
     whole = max(plan.n_points - plan.n_done, 1)
+    rows = []
     for stage in plan.stages[:limit]:
-        share = (stage.expected - plan.n_done) / whole
-        full = round(width * min(max(share, 0), 1))
-        found.add_row(
-            f"{stage.n_cells:,}",
-            f"{stage.so_far:,}",
-            Text(stage.columns(), no_wrap=True, overflow="ellipsis"),
-            estimate(stage.expected),
-            Text("█" * full, "green").append("·" * (width - full), "dim"),
-        )
-    for place in (0, 1, 3, 4):
-        found.columns[place].no_wrap = True
-    display.show(found)
+        bar = _bar(min(max((stage.expected - plan.n_done) / whole, 0), 1), width, "green")
+        bar.append("·" * (width - len(bar)), "dim")
+        columns, expected = _short(stage.columns()), estimate(stage.expected)
+        rows.append((stage.n_cells, stage.so_far, columns, expected, bar))
+    display.show(table([">cells!", ">so far!", "columns (and labels)", ">done!", "!"], rows))
     what = "lines: --all shows them, --json lists every step"
     display.say_more(len(plan.stages), what, limit)
     rest = plan.n_cells - plan.stages[-1].so_far
@@ -568,7 +564,7 @@ def _show_brought(display: Display, brought: dict[str, Any]) -> None:
         )
     for entry in gained[:SHOWN]:
         display.say(f"  point {entry.get('key') or entry['point']} is done: {entry['label']}")
-    display.say_more(len(gained), "points: --json lists all")
+    display.say_more(len(gained), "points: --json lists all", SHOWN)
 
 
 def show_audit(display: Display, result: Audit) -> None:
@@ -576,15 +572,14 @@ def show_audit(display: Display, result: Audit) -> None:
     display.say(f"\n{result.sentence()}.\n", "bold")
     order = np.argsort(-result.n_changed_worlds, kind="stable")[: int(result.changed.sum())]
     if len(order):
-        names = result.points.names
-        found = grid(_heading(names), "predicted", "also seen", ">worlds")
+        names, rows = result.points.names, []
         for place in order[: display.limit()].tolist():
             one = result[place]
             others = ", ".join(_label(label) for label in one.seen if label != one.predicted)
             n_worlds = f"{one.n_changed_worlds:,} of {result.n_worlds:,}"
-            found.add_row(_point(names, place), Text(str(one.predicted)), Text(others), n_worlds)
-        display.show(found)
-        display.say_more(len(order), _POINTS, display.limit())
+            rows.append((display.point(names, place), str(one.predicted), others, n_worlds))
+        display.show(table([_heading(names), "predicted", "also seen", ">worlds"], rows))
+        display.say_more(len(order), _POINTS)
     display.say(f"\n{result.confidence()}", "dim")
 
 
@@ -599,11 +594,11 @@ def intervals(result: Certificates, position: int, width: int = 48) -> Table:
     finite = [end for row in rows for end in (row.low, row.high) if math.isfinite(end)]
     left, right = (min(finite), max(finite)) if finite else (0.0, 0.0)
     scale = (width - 1) / (right - left) if right > left else 0.0
-    found = Table(box=None, pad_edge=False, show_header=False)
+    lines = []
     for row in rows:
         start, stop = (
             round((end - left) * scale) if math.isfinite(end) else 0 for end in (row.low, row.high)
         )
         bar = Text(" " * start).append("━" * (stop - start + 1), style="cyan")
-        found.add_row(Text(row.label, style="bold"), bar, row.text)
-    return found
+        lines.append((Text(row.label, style="bold"), bar, row.text))
+    return table(["", "", ""], lines)

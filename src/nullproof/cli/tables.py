@@ -1,10 +1,8 @@
-"""Tables that commands write and read whole: certified points, TRAIN altered by an attack or by answers."""
+"""Tables that commands write and read whole: TRAIN altered by an attack or by answers, and plain frames."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,74 +11,21 @@ import numpy as np
 import polars as pl
 import typer
 
-from nullproof.cli.commands import after_certify, altered
 from nullproof.cli.request import Request
-from nullproof.cli.streams import tell, working
+from nullproof.cli.streams import tell
 from nullproof.counts.storage import write_with_companion
 from nullproof.data.edits import TrainingTable, set_cells
 from nullproof.data.files import stamp
-from nullproof.data.labels import label_codes, labelled_rows, true_labels
-from nullproof.data.points import encode_points
+from nullproof.data.labels import label_codes, labelled_rows
 from nullproof.data.sources import Reading, open_table
 from nullproof.data.texts import COMMA, without_rows
 from nullproof.errors import NullproofError, NullproofWarning, missing_extra
-from nullproof.model.certify import Certificates, certificates_of
-from nullproof.model.model import Model
-from nullproof.progress import Progress, on_both_cores
-from nullproof.results.files import frame_of, write_frames
 from nullproof.words import many
 
 if TYPE_CHECKING:
     from nullproof.cleaning.worksheet import Work
     from nullproof.counts.index import CountIndex
     from nullproof.data.sources import Table
-
-
-# certify -o: certified in blocks, whatever the number of points -------------------------------------------
-
-# About so many cells are certified at a time.
-_BLOCK_CELLS, _FEWEST_POINTS = 4_000_000, 4096
-
-
-def certify_in_blocks(request: Request, bias: Any) -> None:
-    """Write the verdicts of all points to a table, one block of points at a time."""
-    with working("reading and counting"):
-        index, table = request.load()
-    asked = request.model()
-    own_missing = asked.pop("own_missing")
-    model = Model(index, bias=bias, **asked)
-    smoothed = model.alpha != 0
-    points = encode_points(index.schema, table, smoothed=smoothed, **request.naming())
-    points = points.read(own_missing)
-    actual = true_labels(index.schema, table)
-    if actual is not None and not (actual >= 0).any():
-        actual = None
-    step = max(_FEWEST_POINTS, _BLOCK_CELLS // max(1, len(index.features)))
-    n_certain = n_open = 0
-
-    def certified(first: int) -> tuple[int, Certificates]:
-        """Return the certificates of a block, with all that is written of its points worked out."""
-        places = np.arange(first, min(first + step, len(points)))
-        found = certificates_of(model, points.take(places))
-        if actual is not None:
-            found = replace(found, actual=actual[places])
-        found.work_out(None)
-        found.predicted  # noqa: B018
-        return first, found
-
-    def frames(say: Progress) -> Iterator[Any]:
-        nonlocal n_certain, n_open
-        for first, found in on_both_cores(certified, range(0, max(1, len(points)), step)):
-            n_certain += int(found.certain.sum())
-            n_open += found.n_of("open")
-            say("certifying", (first + len(found)) / max(1, len(points)))
-            yield frame_of(found.file_columns(first))
-
-    with working("certifying") as say:
-        write_frames(request.output, frames(say))
-    following = after_certify(request, index, n_open)
-    with request.checking(n_certain / len(points) if len(points) else 1.0):
-        request.tell_written(len(points), following)
 
 
 # TRAIN, altered -------------------------------------------------------------------------------------------
@@ -105,7 +50,7 @@ def write_attacked(attack: Any, request: Request) -> None:
     # Also with -q: counted anew, such a table seems unharmed.
     line = f"wrote {companion}: the counts of {train}; count {path} like it, or its bins move and points "
     typer.echo(f"{line}seem certain again", err=True)
-    request.tell_next(altered(request, path, companion))
+    request.tell_next(request.altered(path, companion))
 
 
 def write_repaired(request: Request, work: Work) -> None:
@@ -114,7 +59,7 @@ def write_repaired(request: Request, work: Work) -> None:
     companion = _write(work.index, path, set_cells(nw.from_native(_as_read(request)), changes))
     tell(f"wrote {path}: TRAIN with {many(sum(map(len, changes.values())), 'answer')}")
     tell(f"wrote {companion}: the counts from before; count {path} like it, or its bins move")
-    request.tell_next(altered(request, path, companion, bias=request.bias))
+    request.tell_next(request.altered(path, companion))
 
 
 def _write(index: CountIndex, path: Path, frame: Any) -> Path:

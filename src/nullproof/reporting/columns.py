@@ -16,13 +16,18 @@ from nullproof.data.schema import IGNORED, NAMES_ROWS
 from nullproof.words import estimate, text
 
 _MOST_COLUMNS, _MOST_EFFECTS, _MOST_VALUES = 100, 40, 24
-_REASONS = {
-    NAMES_ROWS: ("left out: most rows have a value of their own there", "keep"),
-    "one bin": ("no cut of its numbers says enough about the label, so it has one bin", "binning"),
-    "one value": ("all known cells hold the same value", None),
+# Why a column plays no part, and what undoes that on the command line and in Python.
+_REASONS: dict[str, tuple[str, str | None, str | None]] = {
+    "one bin": (
+        "no cut of its numbers says enough about the label, so it has one bin",
+        "--binning uniform",
+        'binning="uniform"',
+    ),
+    "one value": ("all known cells hold the same value", None, None),
     "weight 0": (
         "counts for nothing: beside the other columns it says nothing new about the label",
-        "weights",
+        "--weights equal",
+        'weights="equal"',
     ),
 }
 
@@ -120,32 +125,20 @@ def unused(index: CountIndex, notices: Sequence[str], *, flags: bool) -> list[di
     found = []
     for why, lines in groups.items():
         lines.sort(key=lambda line: -(line.missing or 0.0))
-        reason, option = _REASONS.get(why, (why, None))
-        found.append(
-            {
-                "columns": [text(line.name) for line in lines],
-                "missing": [line.missing for line in lines],
-                "why": reason,
-                "undo": _undo(option, [line.name for line in lines], flags),
-            }
-        )
+        names = [text(line.name) for line in lines]
+        reason, flag, keyword = _REASONS.get(why, (why, None, None))
+        if why == NAMES_ROWS:
+            reason = "left out: most rows have a value of their own there"
+            flag, keyword = (
+                " ".join(f"--keep {in_shell(name)}" for name in names),
+                f"keep={(*names,)}",
+            )
+        missing = [line.missing for line in lines]
+        undo = flag if flags else keyword
+        found.append({"columns": names, "missing": missing, "why": reason, "undo": undo})
     undo = "--missing-only TEXT" if flags else "missing_only=(…)"
     for notice in notices:
         if "taken as missing" in notice:
             what, _, _ = notice.partition("; if ")
             found.append({"columns": [], "missing": [], "why": text(what), "undo": undo})
     return found
-
-
-def _undo(option: str | None, names: list[str], flags: bool) -> str | None:
-    """Write an option as it is typed."""
-    if option is None:
-        return None
-    if option == "weights":
-        return "--weights equal" if flags else 'weights="equal"'
-    if option == "binning":
-        return "--binning uniform" if flags else 'binning="uniform"'
-    listed = [text(name) for name in names]
-    if flags:
-        return " ".join(f"--{option} {in_shell(name)}" for name in listed)
-    return f"{option}=({', '.join(repr(name) for name in listed)}{',' * (len(listed) == 1)})"

@@ -110,41 +110,34 @@ class Asked:
         with suppress(ValueError, OverflowError, OSError):
             now = datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "")), UTC)
         prior = zip(model.index.labels, model.prior, strict=True)
-        usual = {
+        options = {
             "alpha": number(model.alpha),
             "prior": some((f"{label} {float(share):.3g}" for label, share in prior), 6),
             "own missing": judged.points.own_missing,
             "bias": "any" if judged.strict else judged.up_to,
         }
-        given = {name.replace("_", " "): _written(value) for name, value in self.given.items()}
-        options = {**usual, **given}
+        for name, value in self.given.items():
+            listed = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+            options[name.replace("_", " ")] = "yes" if value is True else listed
         return {
             "version": None if self.in_python else version("nullproof"),
             "train": self.train,
             "test": self.test,
             "training_rows": self.training_rows,
             "date": None if self.in_python else now.strftime("%Y-%m-%d %H:%M UTC"),
-            "options": [
-                {"name": name, "value": shortened(value)} for name, value in options.items()
-            ],
+            "options": [{"name": name, "value": shortened(own)} for name, own in options.items()],
             "command": self.commands.get("report"),
         }
 
     def more_points(self, most: int) -> str:
         """Say how to list points that are left out; ``most`` is the most of a sample."""
         if "report" in self.commands:
-            how = "--point and its number or key, added to the command at the end of this report"
-            return f"Any other point comes with {how}; --limit N takes more of them, here up to {most:,}."
-        if self.in_python:
-            how = "also=[its number or key], given to report"
-            return f"Any other point comes with {how}; limit=N takes more of them, here up to {most:,}."
-        return "Any other point can be opened on the page of nullproof serve."
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return "yes" if value is True else str(value)
+            how = "--point and its number or key, added to the command at the end of this report; --limit N"
+        elif self.in_python:
+            how = "also=[its number or key], given to report; limit=N"
+        else:
+            return "Any other point can be opened on the page of nullproof serve."
+        return f"Any other point comes with {how} takes more of them, here up to {most:,}."
 
 
 def document_of(
@@ -234,20 +227,18 @@ def _table(model: Model) -> dict[str, Any]:
 def _verdicts(judged: Certificates) -> dict[str, Any]:
     """Count the points of each verdict, and how many of these predictions are right, if known."""
     meanings = verdict_meanings(judged.threshold, judged.learned)
-    groups = []
-    for verdict in VERDICTS:
-        n_points = judged.n_of(verdict)
-        group = None if judged.truth is None else judged.truth.groups[verdict]
-        groups.append(
-            {
-                "verdict": verdict,
-                "n_points": n_points,
-                "share": n_points / len(judged) if len(judged) else None,
-                "n_right": None if group is None else group.n_right,
-                "n_known": None if group is None else group.n,
-                "meaning": meanings[verdict],
-            }
-        )
+    known = {} if judged.truth is None else judged.truth.groups
+    groups = [
+        {
+            "verdict": verdict,
+            "n_points": judged.n_of(verdict),
+            "share": judged.n_of(verdict) / len(judged) if len(judged) else None,
+            "n_right": known[verdict].n_right if known else None,
+            "n_known": known[verdict].n if known else None,
+            "meaning": meanings[verdict],
+        }
+        for verdict in VERDICTS
+    ]
     return {"threshold": judged.threshold, "groups": groups}
 
 
@@ -281,8 +272,8 @@ def _finding(document: dict[str, Any]) -> str:
         first = plan["stages"][0]
         return (
             f"Missing cells of {plan['first']} matter most: {many(first['n_cells'], 'cell')} looked up "
-            f"are expected to bring the rows that hold from {plan['n_done']:,} to "
-            f"{estimate(first['expected'])} of {plan['n_points']:,}."
+            f"{'is' if first['n_cells'] == 1 else 'are'} expected to bring the rows that hold from "
+            f"{plan['n_done']:,} to {estimate(first['expected'])} of {plan['n_points']:,}."
         )
     found = []
     if not document["table"]["n_missing"]:
@@ -511,7 +502,7 @@ def _fragility(fragile: Radii) -> dict[str, Any]:
         "weakest": [
             {
                 "point": place,
-                **rows.named(names, place),
+                "key": rows.name_of(names, place),
                 "label": text(labels[place]),
                 "rival": text(rivals[place]),
                 "radius": int(radius[place]),

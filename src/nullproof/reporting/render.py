@@ -1,7 +1,6 @@
-"""Present the document of a report: templates for HTML and Markdown, and the little that they call.
+"""Present the document of a report: one story, told by templates in HTML and in Markdown.
 
-Nothing is worked out here. HTML is escaped by Jinja2; in Markdown every variable is escaped that no
-filter of ours has written.
+Nothing is worked out here. Jinja2 escapes every variable, for HTML or for Markdown.
 """
 
 from __future__ import annotations
@@ -10,9 +9,11 @@ import base64
 import hashlib
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import cache
 from html import escape
 from importlib.resources import files
+from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -20,7 +21,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from nullproof import words
-from nullproof.reporting.comparison import in_words as beside
 from nullproof.results import pictures
 
 Document = dict[str, Any]
@@ -33,7 +33,9 @@ TITLES = {
     "attacks": "Attacks",
     "asked": "What was asked",
 }
-_MARKDOWN_ROWS, _MARKDOWN_COLUMNS, _MARKDOWN_TEXT = 20, 40, 1000
+_MARKDOWN_ROWS, _MARKDOWN_LINES, _MARKDOWN_TEXT = 20, 40, 1000
+# No text of the data holds it: controls are replaced.
+_GAP = "\f"
 _MARKS = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
 
 
@@ -42,34 +44,18 @@ class Part(NamedTuple):
 
     name: str
     title: str
-    html: str
-
-
-def sections(document: Document) -> list[str]:
-    """Return the names of the parts that have something to say, in the order of the story."""
-    empty = {
-        "compared": not document.get("compared"),
-        "rows": not document["points"],
-        "clean": not document["cleaning"],
-        "attacks": not document["fragility"]["n_certain"],
-    }
-    return [name for name in TITLES if not empty.get(name)]
+    html: Markup
 
 
 def parts(document: Document) -> list[Part]:
     """Draw the parts one by one, for a page that has `style` and `script`."""
-    shown = {point["point"] for point in document["points"]}
-    macros = _html().get_template("parts.html").make_module({"shown": shown})
-    return [
-        Part(name, TITLES[name], str(getattr(macros, name)(document)))
-        for name in sections(document)
-    ]
+    return [Part(name, TITLES[name], told) for name, told in _told(document, _html()).items()]
 
 
 def row(point: Document) -> str:
     """Draw one entry of ``points``."""
-    macros: Any = _html().get_template("parts.html").make_module({"shown": {point["point"]}})
-    return str(macros.row(point, True))
+    story: Any = _html().get_template("story.jinja").module
+    return str(story.row(point, True))
 
 
 def html(document: Document) -> str:
@@ -79,7 +65,7 @@ def html(document: Document) -> str:
         .get_template("report.html")
         .render(
             document=document,
-            parts=[part._replace(html=Markup(part.html)) for part in parts(document)],
+            parts=parts(document),
             style=Markup(style()),
             script=Markup(script()),
             policy=policy(),
@@ -89,17 +75,20 @@ def html(document: Document) -> str:
 
 def markdown(document: Document) -> str:
     """Write the same story as Markdown, for mails, wikis and pull requests."""
-    written = (
-        _markdown()
-        .get_template("report.md")
-        .render(
-            d=document,
-            sections=sections(document),
-            n_rows=_MARKDOWN_ROWS,
-            n_columns=_MARKDOWN_COLUMNS,
-        )
-    )
-    return re.sub(r"\n{3,}", "\n\n", written).strip() + "\n"
+    told = _GAP.join([f"# {document['title']}", *_told(document, _markdown()).values()])
+    return re.sub(rf"(\s*{_GAP}\n*)+", "\n\n", told).strip() + "\n"
+
+
+def _told(document: Document, environment: Environment) -> dict[str, Markup]:
+    """Tell the parts that have something to say, in the order of the story."""
+    empty = {
+        "compared": not document.get("compared"),
+        "rows": not document["points"],
+        "clean": not document["cleaning"],
+        "attacks": not document["fragility"]["n_certain"],
+    }
+    story = environment.get_template("story.jinja").module
+    return {name: getattr(story, name)(document) for name in TITLES if not empty.get(name)}
 
 
 def style() -> str:
@@ -124,96 +113,55 @@ def policy() -> str:
     )
 
 
-# What both formats say in the same words --------------------------------------------------------------
+# Two environments for one story -----------------------------------------------------------------------
 
 
-def holds(point: Document) -> str:
-    """Say how far one prediction holds, and which label then catches up."""
-    tolerance, label = point["tolerance"], point["tolerance_rival"]
-    if tolerance is None:
-        against = f" against {label}" if label else ""
-        return f"not even missing cells just like the known ones decide{against}"
-    if tolerance == 1:
-        threat = (
-            f"; {words.many(point['radius'], 'training cell')} blanked or wrong would let "
-            f"{point['rival']} catch up"
-            if point["radius"]
-            else ""
-        )
-        return f"holds whatever the missing cells hold{threat}"
-    then = f"; then {label} catches up" if label else ""
-    return f"holds up to a bias of {words.tolerance(tolerance)}{then}"
+def _environment(dialect: str, **options: Any) -> Environment:
+    environment = Environment(
+        loader=PackageLoader("nullproof.reporting"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        **options,
+    )
+    environment.globals.update(dialect=dialect, html=False, n_rows=None, n_lines=None)
+    environment.filters.update(
+        count=lambda number: f"{number:,}",
+        cut=words.cut,
+        estimate=words.estimate,
+        many=words.many,
+        odds=words.odds,
+        per_cent=words.per_cent,
+        sentence=lambda text: f"{text[:1].upper()}{text[1:]}.",
+        span=words.span,
+        tolerance=lambda bias: words.tolerance(float("nan") if bias is None else bias),
+    )
+    return environment
 
 
-def rival(point: Document) -> str | None:
-    """Return the label that threatens a prediction first: as the bias grows, or under an attack."""
-    label: str | None = point["tolerance_rival"] or point["rival"]
-    if label is None and point["explanation"]:
-        label = point["explanation"]["rival"]
-    return label
+@cache
+def _html() -> Environment:
+    environment = _environment("html.jinja")
+    # Pictures escape the texts that they hold.
+    drawings = {name: _drawing(draw) for name, draw in _DRAWINGS.items()}
+    environment.globals.update(html=True, data=data, pictures=SimpleNamespace(**drawings))
+    return environment
 
 
-def radius(point: Document) -> str:
-    """Write the radius of a point."""
-    if point["radius"] is None:
-        return "no attack" if point["not_worked_out"] is None else "not worked out"
-    return f"{point['radius']:,}" if point["radius"] else "–"
-
-
-def values(column: Document) -> str:
-    """Name the number of values or bins of a column, with the first of them."""
-    if column["use"] != "feature":
-        return ""
-    named = [words.cut(value["value"], 24) for value in column["values"]]
-    more = [*named, "…"] if column["n_values"] > len(named) else named
-    word = "bin" if column["binned"] else "value"
-    return f"{words.many(column['n_values'], word)}: {words.some(more, 4)}"
-
-
-def facts(document: Document) -> list[tuple[str, str]]:
-    """List files, date, version and options, as far as they are known."""
-    asked = document["asked"]
-    points = "the training rows themselves" if asked["training_rows"] else asked["test"]
-    pairs = [
-        ("training table", asked["train"]),
-        ("points", points),
-        ("made", asked["date"]),
-        ("nullproof", asked["version"]),
-        *((option["name"], option["value"]) for option in asked["options"]),
-    ]
-    return [(name, value) for name, value in pairs if value]
-
-
-_SHARED = {
-    "beside": beside,
-    "facts": facts,
-    "holds": holds,
-    "odds": words.odds,
-    "radius": radius,
-    "rival": rival,
-    "span": words.span,
-    "values": values,
-}
-
-
-def _tolerance(bias: float | None) -> str:
-    return words.tolerance(float("nan") if bias is None else bias)
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
-
-
-_FILTERS = {
-    "estimate": words.estimate,
-    "count": lambda number: f"{number:,}",
-    "many": words.many,
-    "per_cent": words.per_cent,
-    "tolerance": _tolerance,
-}
-
-
-# HTML -------------------------------------------------------------------------------------------------
+@cache
+def _markdown() -> Environment:
+    environment = _environment("markdown.jinja", finalize=in_markdown)
+    environment.globals.update(
+        n_rows=_MARKDOWN_ROWS,
+        n_lines=_MARKDOWN_LINES,
+        gap=Markup(_GAP),
+        data=lambda text, _longest=0: text,
+        pictures=SimpleNamespace(**dict.fromkeys(_DRAWINGS, lambda *_: "")),
+    )
+    # A command by itself; an indented block ends at the first line that is not indented.
+    environment.filters["line"] = lambda command: Markup(" ".join(command.split()))
+    return environment
 
 
 def data(text: str, longest: int = 60) -> Markup:
@@ -226,116 +174,16 @@ def data(text: str, longest: int = 60) -> Markup:
     return Markup(f'<bdi class="long" title="{escape(text)}">{escape(short)}</bdi>')
 
 
-def _stack(groups: list[Document]) -> str:
-    return pictures.stack({group["verdict"]: group["share"] for group in groups})
-
-
-def _intervals(support: list[Document]) -> str:
-    rows = [(line["label"], line["low"], line["high"], line["possible"]) for line in support]
-    return pictures.intervals(rows, relative=True)
-
-
-def _leads(why: Document) -> str:
-    bars = [
-        pictures.LeadBar(
-            f"{term['feature']}: {term['value']}", least, reference, greatest, term["said"]
-        )
-        for term in why["terms"]
-        for least, reference, greatest in (term["drawn"],)
-    ]
-    return pictures.leads(bars, why["label"], why["rival"])
-
-
-def _bias(document: Document) -> str:
-    curve = document["curve"]
-    pairs = zip(curve["bias"], curve["share"], strict=True)
-    told = ", ".join(f"{words.per_cent(share)} up to {bias:g}" for bias, share in pairs)
-    return pictures.curve_by_bias(
-        curve["drawn"]["bias"],
-        curve["drawn"]["share"],
-        f"Share of predictions that hold, by bias: {told}.",
-        document["verdicts"]["threshold"],
-    )
-
-
-def _certified(accuracy: Document) -> str:
-    told = ", ".join(
-        f"{words.per_cent(line['share'])} at {line['k']:,}" for line in accuracy["curve"]
-    )
-    return pictures.curve_by_size(
-        accuracy["drawn"]["k"],
-        accuracy["drawn"]["share"],
-        f"Share of predictions that stay right, by cells: {told}.",
-        "cells in the attack",
-        accuracy["accuracy"],
-    )
-
-
-def _plan(plan: Document) -> str:
-    drawn = plan["drawn"]
-    told = f"Share of the other rows expected to be done: {words.per_cent(drawn['share'][-1])} at the end."
-    return pictures.curve_by_size(drawn["n_cells"], drawn["share"], told, "cells looked up")
-
-
-def _distribution(column: Document) -> str:
-    told = ", ".join(
-        f"{words.cut(value['value'], 24)} {words.per_cent(value['share'])}"
-        for value in column["values"][:8]
-    )
-    return pictures.distribution([value["n_cells"] for value in column["values"]], told)
-
-
-_DRAWINGS = {
-    "bar": pictures.bar,
-    "bias": _bias,
-    "certified": _certified,
-    "distribution": _distribution,
-    "intervals": _intervals,
-    "leads": _leads,
-    "plan": _plan,
-    "stack": _stack,
-}
-
-
-def _drawn(draw: Any) -> Any:
-    # Pictures escape the texts that they hold.
-    return lambda *values: Markup(draw(*values))
-
-
-@cache
-def _html() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("nullproof.reporting"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    drawings = {name: _drawn(draw) for name, draw in _DRAWINGS.items()}
-    environment.globals.update(_SHARED, data=data, pictures=SimpleNamespace(**drawings))
-    environment.filters.update(_FILTERS, sentence=_sentence)
-    return environment
-
-
-# Markdown ---------------------------------------------------------------------------------------------
-
-
-class _Written(str):
-    """Markdown that needs no escaping."""
-
-    __slots__ = ()
-
-
-def in_markdown(value: Any) -> str:
+def in_markdown(value: Any) -> Markup:
     """Write a text so that marks of Markdown and HTML lose their meaning and directions stay inside."""
-    if isinstance(value, _Written):
+    if isinstance(value, Markup):
         return value
     plain = " ".join("".join(map(_printable, words.cut(str(value), _MARKDOWN_TEXT))).split())
     escaped = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     escaped = _MARKS.sub(r"\\\1", escaped)
     if any(unicodedata.bidirectional(sign) in ("R", "AL", "AN") for sign in plain):
-        return _Written(f"\u2068{escaped}\u2069")
-    return _Written(escaped)
+        return Markup(f"\u2068{escaped}\u2069")
+    return Markup(escaped)
 
 
 def _printable(sign: str) -> str:
@@ -345,24 +193,28 @@ def _printable(sign: str) -> str:
     return " " if sign.isspace() or unicodedata.category(sign) == "Cc" else "�"
 
 
-def _line(command: str) -> _Written:
-    """Write a command by itself; an indented block ends at the first line that is not."""
-    return _Written(" ".join(command.split()))
+# Pictures of parts of the document --------------------------------------------------------------------
 
 
-@cache
-def _markdown() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("nullproof.reporting"),
-        finalize=in_markdown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    environment.globals.update(_SHARED)
-    written = {
-        name: lambda *values, write=write: _Written(write(*values))
-        for name, write in _FILTERS.items()
-    }
-    environment.filters.update(written, raw=_Written, md=in_markdown, line=_line, some=words.some)
-    return environment
+def _leads(why: Document) -> str:
+    bars = [
+        pictures.LeadBar._make((f"{one['feature']}: {one['value']}", *one["drawn"], one["said"]))
+        for one in why["terms"]
+    ]
+    return pictures.leads(bars, why["label"], why["rival"])
+
+
+_SUPPORT = itemgetter("label", "low", "high", "possible")
+_DRAWINGS: dict[str, Callable[..., str]] = {
+    "bar": pictures.bar,
+    "curve_by_bias": pictures.curve_by_bias,
+    "curve_by_size": pictures.curve_by_size,
+    "distribution": lambda column: pictures.distribution(column["values"]),
+    "intervals": lambda support: pictures.intervals(map(_SUPPORT, support), relative=True),
+    "leads": _leads,
+    "stack": lambda groups: pictures.stack({one["verdict"]: one["share"] for one in groups}),
+}
+
+
+def _drawing(draw: Callable[..., str]) -> Callable[..., Markup]:
+    return lambda *values: Markup(draw(*values))

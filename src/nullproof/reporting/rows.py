@@ -94,10 +94,16 @@ def weakest(radius: NDArray[np.float64], n_wanted: int = WEAKEST) -> NDArray[np.
     return picked
 
 
-def named(names: RowNames | None, place: int) -> dict[str, Any]:
-    """Return the entry ``key`` of a point: its name, or None."""
-    key = key_at(names, place).get("key")
-    return {"key": None if key is None else text(key)}
+def name_of(names: RowNames | None, place: int) -> str | None:
+    """Return the name of a point as text, or None."""
+    return _text(key_at(names, place).get("key"))
+
+
+def true_labels(judged: Certificates) -> list[Any]:
+    """Return the true label of each point; None where it is not known."""
+    places = [-1] * len(judged) if judged.actual is None else judged.actual.tolist()
+    labels = [*judged.labels, None]
+    return [labels[place] for place in places]
 
 
 def gap(index: CountIndex) -> float:
@@ -118,7 +124,7 @@ def points(
     odds = _odds(strict, own, anywhere, within(on_progress, 0.0, 0.7))
     cells = encoded.take_whole(shown)
     known: Known = {}
-    rows = []
+    rows, labels, actual = [], model.index.labels, true_labels(judged)
     places = over(shown.tolist(), "describing the points", within(on_progress, 0.7, 1.0))
     for at, place in enumerate(places):
         words = [cell_words(model.index.schema, cells, at, j) for j in range(model.d)]
@@ -126,16 +132,27 @@ def points(
         reason = None
         if not anywhere.certain[at] and at not in odds:
             reason = _TOO_LONG if have_odds(strict.index, own)[at] else _SEVERAL
+        verdict, tolerance = judged.verdict[at], float(judged.tolerance[at])
+        truth, radius = actual[at], float(fragile.radius[at])
+        certain = bool(verdict == "certain")
+        here = np.array([at])
         rows.append(
             {
                 "point": place,
-                **named(encoded.names, place),
-                **_verdict(judged, at),
-                **_truth(judged, at),
-                "possible": [
-                    text(model.index.labels[i]) for i in anywhere.possible[at].nonzero()[0]
-                ],
-                **_radius(fragile, at),
+                "key": name_of(encoded.names, place),
+                "verdict": verdict,
+                "certain": certain,
+                "label": _text(judged.label[at]) if certain else None,
+                "predicted": _text(judged.predicted[at]),
+                "tolerance": None if math.isnan(tolerance) else tolerance,
+                "tolerance_rival": _text(judged.rival[at]),
+                "n_own_missing": int(judged.n_own_missing[at]),
+                "truth": _text(truth),
+                "right": None if truth is None else bool(judged.predicted[at] == truth),
+                "possible": [text(labels[i]) for i in anywhere.possible[at].nonzero()[0]],
+                "radius": int(radius) if math.isfinite(radius) else None,
+                "rival": _text(fragile.rival[at]),
+                "not_worked_out": fragile.not_worked_out[at],
                 "explanation": explanation,
                 "values": [words[j]._asdict() for j in influence[:_MOST_VALUES]],
                 "n_values_left_off": max(0, model.d - _MOST_VALUES),
@@ -143,40 +160,10 @@ def points(
                 "n_labels_left_off": max(0, model.m - MOST_LABELS),
                 "odds": odds.get(at),
                 "odds_reason": reason,
-                **_witness(strict, own.take(np.array([at])), anywhere.take(np.array([at]))),
+                **_witness(strict, own.take(here), anywhere.take(here)),
             }
         )
     return rows
-
-
-def _verdict(judged: Certificates, at: int) -> dict[str, Any]:
-    verdict, tolerance = judged.verdict[at], float(judged.tolerance[at])
-    certain = bool(verdict == "certain")
-    return {
-        "verdict": verdict,
-        "certain": certain,
-        "label": _text_or_none(judged.label[at]) if certain else None,
-        "predicted": _text_or_none(judged.predicted[at]),
-        "tolerance": None if math.isnan(tolerance) else tolerance,
-        "tolerance_rival": _text_or_none(judged.rival[at]),
-        "n_own_missing": int(judged.n_own_missing[at]),
-    }
-
-
-def _truth(judged: Certificates, at: int) -> dict[str, Any]:
-    if judged.actual is None or judged.actual[at] < 0:
-        return {"truth": None, "right": None}
-    label = judged.labels[judged.actual[at]]
-    return {"truth": text(label), "right": bool(judged.predicted[at] == label)}
-
-
-def _radius(fragile: Radii, at: int) -> dict[str, Any]:
-    radius = float(fragile.radius[at])
-    return {
-        "radius": int(radius) if math.isfinite(radius) else None,
-        "rival": _text_or_none(fragile.rival[at]),
-        "not_worked_out": fragile.not_worked_out[at],
-    }
 
 
 def _explanation(
@@ -263,7 +250,7 @@ def attack(model: Model, points: Points, fragile: Radii) -> dict[str, Any] | Non
     ]
     return {
         "point": place,
-        **named(fragile.names, place),
+        "key": name_of(fragile.names, place),
         "label": text(index.labels[winner]),
         "rival": text(index.labels[rival]),
         "n_cells": sum(blank.n_cells for blank in blanks),
@@ -345,5 +332,5 @@ def _finite(log: Any) -> float | None:
     return float(log) if math.isfinite(log) else None
 
 
-def _text_or_none(label: Any) -> str | None:
+def _text(label: Any) -> str | None:
     return None if label is None else text(label)

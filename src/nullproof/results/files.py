@@ -73,29 +73,6 @@ def _told(path: Path) -> Iterator[None]:
         raise NullproofError(f"cannot write {path}: {why or problem}") from problem
 
 
-def write_frames(path: Path, frames: Iterator[Any]) -> None:
-    """Write data frames of polars one below another, as CSV or Parquet, with one of them in memory."""
-
-    def write_rows(part: Path) -> None:
-        with part.open("wb") as stream:
-            for place, frame in enumerate(frames):
-                for_spreadsheets(frame).write_csv(stream, include_header=not place)
-
-    write_whole(path, write_rows if path.suffix == ".csv" else lambda part: _gather(frames, part))
-
-
-def _gather(frames: Iterator[Any], target: Path) -> None:
-    """Write each frame beside the target as it comes, then all of them into it."""
-    import polars as pl
-
-    with tempfile.TemporaryDirectory(prefix=f"{target.name}.", dir=target.parent) as folder:
-        pieces = []
-        for place, frame in enumerate(frames):
-            pieces.append(Path(folder) / f"{place}.parquet")
-            frame.write_parquet(pieces[-1], compression="uncompressed", statistics=False)
-        pl.scan_parquet(pieces, glob=False).sink_parquet(target)
-
-
 def write_result(path: Path, columns: dict[str, Any], document: dict[str, Any]) -> None:
     """Write a result as CSV or Parquet (``columns``) or as JSON (``document``), by the file's name."""
     if path.suffix not in FORMATS:
@@ -122,13 +99,13 @@ def to_json(document: dict[str, Any]) -> str:
 
 
 def to_csv(columns: dict[str, Any]) -> str:
-    """Columns as the text of a CSV file."""
+    """Return columns as the text of a CSV file."""
     written: str = for_spreadsheets(frame_of(columns)).write_csv()
     return written
 
 
 def frame_of(columns: dict[str, Any]) -> Any:
-    """Columns, as lists or as series of polars, in one data frame of polars."""
+    """Return columns, lists or series of polars, as one data frame of polars."""
     import polars as pl
 
     # A column that is null throughout has no type, which few readers of Parquet know.

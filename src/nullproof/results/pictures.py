@@ -382,13 +382,17 @@ def bar(share: float, kind: str = "out", behind: float = 0.0) -> str:
     )
 
 
-def distribution(counts: Sequence[int], words: str) -> str:
-    """Draw how often each value or bin occurs, as small bars side by side."""
-    most, step = max([1, *counts]), 120 / max(len(counts), 1)
+def distribution(values: Sequence[Mapping[str, Any]]) -> str:
+    """Draw the ``share`` of each ``value`` or bin, as small bars side by side."""
+    if not values:
+        return ""
+    words = ", ".join(f"{cut(one['value'], 24)} {per_cent(one['share'])}" for one in values[:8])
+    most, step = max(one["share"] for one in values) or 1.0, 120 / len(values)
+    heights = [28 * (one["share"] / most) for one in values]
     bars = "".join(
-        f'<rect x="{place * step:.2f}" y="{28 - 28 * count / most:.2f}" '
-        f'width="{max(step - min(1.5, step / 4), 0.5):.2f}" height="{28 * count / most:.2f}"/>'
-        for place, count in enumerate(counts)
+        f'<rect x="{place * step:.2f}" y="{28 - height:.2f}" '
+        f'width="{max(step - min(1.5, step / 4), 0.5):.2f}" height="{height:.2f}"/>'
+        for place, height in enumerate(heights)
     )
     return (
         f'<svg class="np-distribution" role="img" aria-label="{escape(words)}" viewBox="0 0 120 28" '

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import secrets
-import shlex
 import tempfile
 import time
 import warnings
@@ -33,13 +32,13 @@ from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.model.certify import Certificates, certificates_of
 from nullproof.model.model import Model
 from nullproof.model.parameters import written_number
-from nullproof.reporting.comparison import compared
 from nullproof.reporting.document import Asked, document_of
+from nullproof.reporting.reports import compared
 from nullproof.web.forms import Order
 from nullproof.web.jobs import Job, Say
 from nullproof.web.limits import MEGABYTE, RequestError, shown_name
 from nullproof.web.uploads import ZIP, Upload, by_name, unpacks_beyond
-from nullproof.words import many
+from nullproof.words import many, typed
 
 # A worksheet comes as a question, which has 4 MB at most; packed, it may hold far more.
 _LARGEST_SHEET = 64 * MEGABYTE
@@ -119,61 +118,57 @@ class Result:
         )
 
 
-class Analysis:
+class Analysis(Job):
     """A job that reads, counts and judges; its result once it is done."""
 
     def __init__(
         self, ordered: Ordered, uploads: Sequence[Upload], on_end: Callable[[], None]
     ) -> None:
-        self.ordered, self._uploads, self._on_end = ordered, uploads, on_end
+        super().__init__(analyse, ordered, release=self._release)
+        # Until it is over it needs its tables, whoever deletes them meanwhile.
+        self.ordered, self._uploads, self._on_end = ordered, [*uploads], on_end
         self.asked_at = time.monotonic()
-        # An analysis that waits needs its tables too, whoever deletes them meanwhile.
-        for upload in uploads:
-            upload.hold()
-        self.job = Job(analyse, ordered, release=self._release)
 
     def _release(self) -> None:
-        for upload in self._uploads:
-            upload.release()
+        self._uploads.clear()
         self._on_end()
 
     @property
     def size(self) -> int:
-        return self.job.result.size if self.job.state == "done" else 0
+        return self.outcome.size if self.state == "done" else 0
 
     @property
     def busy(self) -> bool:
-        return not self.job.over
+        return not self.over
 
     def discard(self) -> None:
         """Stop working."""
-        self.job.cancel()
+        self.cancel()
 
     def stop_if_abandoned(self) -> None:
         """Stop working for somebody who does not ask any more."""
         patience = self.ordered.order.patience
         if patience is not None and time.monotonic() - self.asked_at > patience:
-            self.job.cancel()
+            self.cancel()
 
     @property
     def result(self) -> Result:
         """The result, or why there is none."""
-        if self.job.state == "failed":
-            raise RequestError(409, f"this analysis failed: {self.job.error}")
-        if self.job.state != "done":
-            raise RequestError(409, f"this analysis is {self.job.state}; ask again when it is done")
-        found: Result = self.job.result
+        if self.state == "failed":
+            raise RequestError(409, f"this analysis failed: {self.error}")
+        if self.state != "done":
+            raise RequestError(409, f"this analysis is {self.state}; ask again when it is done")
+        found: Result = self.outcome
         return found
 
-    def state(self) -> dict[str, Any]:
+    def document(self) -> dict[str, Any]:
         """Return how far it is, and what was ordered."""
-        job = self.job
         return {
-            "state": job.state,
-            "share": job.share,
-            "doing": job.doing,
-            "seconds": job.seconds,
-            "error": None if job.error is None else " ".join(str(job.error).split()),
+            "state": self.state,
+            "share": self.share,
+            "doing": self.doing,
+            "seconds": self.seconds,
+            "error": None if self.error is None else " ".join(str(self.error).split()),
             "order": self.ordered.order.model_dump(),
         }
 
@@ -313,38 +308,20 @@ def _asked(ordered: Ordered, notices: Sequence[str]) -> Asked:
     files = [file.name for file in (ordered.train, ordered.points) if file is not None]
     answers = [sheet.name for sheet in ordered.answers]
     options = {name: given[name] for name in ("label", *_OPTIONS, "unlabelled") if name in given}
-    if answers:
-        options["answers"] = answers
-    return Asked(
-        files[0],
-        None if ordered.points is None else ordered.points.name,
-        options,
-        notices,
-        _commands(given, files, answers),
-    )
 
+    def command(verb: str, output: str = "", leave_out: Sequence[str] = (), **more: Any) -> str:
+        named = {name: value for name, value in options.items() if name not in leave_out}
+        if named.pop("unlabelled", None) == "drop":
+            named["drop_unlabelled"] = True
+        flags = {f"--{name.replace('_', '-')}": value for name, value in (named | more).items()}
+        return typed(verb, files, flags | ({"-o": output} if output else {}))
 
-def _commands(
-    given: Mapping[str, Any], files: Sequence[str], answers: Sequence[str]
-) -> dict[str, str]:
-    """Return what to type, by verb; only clean takes answers."""
-
-    def typed(verb: str, *more: str) -> str:
-        words = ["nullproof", verb, *files, "--label", given["label"]]
-        for name in _OPTIONS:
-            # Only certify and report know both; attacks know no bias.
-            foreign = name == "own_missing" or (verb, name) == ("radius", "bias")
-            values = [] if foreign and verb != "report" else given.get(name, [])
-            for value in values if isinstance(values, list) else [values]:
-                words += [f"--{name.replace('_', '-')}", str(value)]
-        words += ["--drop-unlabelled"] if given.get("unlabelled") == "drop" else []
-        return shlex.join([*words, *more])
-
-    if answers:
-        taken = [word for name in answers for word in ("--answers", name)]
-        return {"clean": typed("clean", *taken, "-o", f"worksheet{len(answers) + 1}.csv")}
-    return {
-        "report": typed("report", "-o", "report.html"),
-        "clean": typed("clean", "-o", "worksheet.csv"),
-        "radius": typed("radius"),
-    }
+    # Of these only report takes --own-missing, and attacks know no bias.
+    sheet = f"worksheet{len(answers) + 1}.csv" if answers else "worksheet.csv"
+    taken = {"answers": answers} if answers else {}
+    commands = {"clean": command("clean", sheet, ["own_missing"], **taken)}
+    if not answers:
+        commands["report"] = command("report", "report.html")
+        commands["radius"] = command("radius", leave_out=["own_missing", "bias"])
+    test = None if ordered.points is None else ordered.points.name
+    return Asked(files[0], test, options | taken, notices, commands)

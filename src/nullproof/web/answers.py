@@ -36,7 +36,7 @@ def listed(certificates: Certificates, wanted: Wanted) -> dict[str, Any]:
         "point": shown.tolist(),
         **chosen.listed_columns(),
         "verdict": chosen.verdict_at(bias).tolist(),
-        "truth": _true_labels(chosen),
+        "truth": [None if own is None else text(own) for own in details.true_labels(chosen)],
     }
     lines = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return {
@@ -59,13 +59,6 @@ def listed_file(certificates: Certificates, wanted: Wanted) -> str:
 def _bias(certificates: Certificates, wanted: Wanted) -> float:
     # The page gives one bias for all columns, so there is a threshold.
     return (certificates.threshold or 0.0) if wanted.bias is None else wanted.bias
-
-
-def _true_labels(certificates: Certificates) -> list[str | None]:
-    if certificates.actual is None:
-        return [None] * len(certificates)
-    labels = [*(text(label) for label in certificates.labels), None]
-    return [labels[place] for place in certificates.actual.tolist()]
 
 
 def _places(certificates: Certificates, wanted: Wanted) -> tuple[NDArray[np.intp], dict[str, int]]:

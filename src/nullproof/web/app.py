@@ -7,6 +7,7 @@ import time
 import traceback
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from copy import copy
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -96,8 +97,9 @@ class Desk:
             job.cancel()
             raise
         if job.error is not None:
-            raise job.error
-        return job.result
+            # A copy: the traceback of the job's own error would keep its frames, and with them a file.
+            raise copy(job.error)
+        return job.outcome
 
     async def watch(self) -> None:
         """Look now and then for work that nobody waits for any more."""
@@ -275,8 +277,8 @@ def order(request: Request, order: Order) -> dict[str, Any]:
     except RequestError:
         analysis.discard()
         raise
-    desk.workers.submit(analysis.job)
-    return {"id": name, **analysis.state()}
+    desk.workers.submit(analysis)
+    return {"id": name, **analysis.document()}
 
 
 @router.get("/analyses/{analysis}", tags=["analyses"])
@@ -284,7 +286,7 @@ async def state(request: Request, analysis: str) -> dict[str, Any]:
     """Give the state of an analysis, how far it is, and what was ordered."""
     found = _desk(request).analyses.get(analysis)
     found.asked_at = time.monotonic()
-    return {"id": analysis, **found.state()}
+    return {"id": analysis, **found.document()}
 
 
 @router.delete("/analyses/{analysis}", tags=["analyses"], status_code=204, response_model=None)

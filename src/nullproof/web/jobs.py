@@ -55,7 +55,7 @@ class Job:
         self.state: State = "waiting"
         self.share, self.doing, self.seconds = 0.0, "waiting for a free worker", 0.0
         self.error: NullproofError | None = None
-        self.result: Any = None
+        self.outcome: Any = None
 
     @property
     def over(self) -> bool:
@@ -109,7 +109,7 @@ class Job:
                 self.error = content
                 return "failed"
             if kind == "done":
-                self.result = content
+                self.outcome = content
                 return "done"
             share, self.doing = content
             self.share = max(self.share, min(share, 1.0))

@@ -72,7 +72,6 @@ def serve(
     finally:
         signal.signal(signal.SIGTERM, before)
         listener.close()
-        _leave_if_busy()
 
 
 def _with_names(settings: Settings, host: str) -> Settings:
@@ -123,17 +122,3 @@ def _address(host: str, port: int) -> str:
 
 def _leave(number: int, _: FrameType | None) -> None:
     raise SystemExit(128 + number)
-
-
-def _leave_if_busy() -> None:
-    """End at once if a thread is still at work: nothing can stop a call into compiled code."""
-    busy = [
-        thread
-        for thread in threading.enumerate()
-        if thread is not threading.main_thread() and not thread.daemon and thread.is_alive()
-    ]
-    leaving: Any = sys.exc_info()[1]
-    if busy and isinstance(leaving, KeyboardInterrupt | SystemExit):
-        sys.stdout.flush()
-        code = leaving.code if isinstance(leaving, SystemExit) else 130
-        os._exit(code if isinstance(code, int) else 1)

@@ -9,16 +9,15 @@ from __future__ import annotations
 import gzip
 import re
 import secrets
-import threading
+import sys
+import weakref
 import zipfile
 import zlib
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 import anyio
-import anyio.to_thread
 
 from nullproof.data.files import header_fields
 from nullproof.data.missing import Missing, written_spellings
@@ -45,38 +44,18 @@ _MOST_LABELS, _MOST_CALLED = 20, 100
 
 
 class Upload:
-    """One uploaded table on disk; it stays while somebody reads it."""
+    """One uploaded table; its file goes when nobody holds this object any more: no store, no analysis."""
+
+    busy = False
 
     def __init__(self, name: str, path: Path) -> None:
         self.name, self.path = name, path
         self.size = path.stat().st_size
         self.description: dict[str, Any] = {}
-        self._readers, self._gone = 0, False
-        self._lock = threading.Lock()
-
-    @property
-    def busy(self) -> bool:
-        """Whether an analysis is reading it."""
-        return self._readers > 0
-
-    def hold(self) -> None:
-        """Keep the file until `release`, whoever discards it meanwhile."""
-        with self._lock:
-            self._readers += 1
-
-    def release(self) -> None:
-        """Let go of the file."""
-        with self._lock:
-            self._readers -= 1
-            if self._gone and not self._readers:
-                self.path.unlink(missing_ok=True)
+        weakref.finalize(self, path.unlink, missing_ok=True)
 
     def discard(self) -> None:
-        """Delete the file, at the latest when nobody reads it any more."""
-        with self._lock:
-            self._gone = True
-            if not self._readers:
-                self.path.unlink(missing_ok=True)
+        """Nothing but a file is held, which goes with this object."""
 
 
 def by_name(message: str, names: Mapping[Path, str]) -> str:
@@ -108,30 +87,24 @@ class Receiver:
         self._quoted = False
 
     async def receive(self, blocks: AsyncIterator[bytes]) -> None:
-        """Stream an upload to its file, in blocks of a megabyte written by another thread."""
-        iterator, buffer = aiter(blocks), bytearray()
-        with self.path.open("wb") as stream:
-            while True:
-                block = await self._next(iterator)
-                buffer += block or b""
-                if len(buffer) >= MEGABYTE or (block is None and buffer):
-                    try:
-                        await anyio.to_thread.run_sync(self.write, stream, bytes(buffer))
-                    except RequestError:
-                        await self._drain(iterator)
-                        raise
-                    buffer.clear()
-                if block is None:
-                    return
+        """Stream an upload to its file."""
+        iterator = aiter(blocks)
+        async with await anyio.open_file(self.path, "wb") as stream:
+            while (block := await self._next(iterator)) is not None:
+                try:
+                    self._count(block)
+                except RequestError:
+                    await self._drain(iterator)
+                    raise
+                await stream.write(block)
 
-    def write(self, stream: IO[bytes], block: bytes) -> None:
-        """Write one block."""
+    def _count(self, block: bytes) -> None:
+        """Count bytes and lines, and stop at the limit."""
         self._size += len(block)
         if self._size > self._settings.max_upload:
             raise self._too_large()
         self._lines += block.count(b"\n")
         self._quoted = self._quoted or b'"' in block
-        stream.write(block)
 
     def finish(self) -> Upload:
         """Unpack the file and check what can be checked before it is read."""
@@ -161,7 +134,8 @@ class Receiver:
         try:
             with gzip.open(packed) as source, self.path.open("wb") as target:
                 while block := source.read(MEGABYTE):
-                    self.write(target, block)
+                    self._count(block)
+                    target.write(block)
         except (OSError, EOFError, zlib.error) as problem:
             raise RequestError(
                 400, f"{shown_name(self.name)} is a damaged gzip file; pack it again"
@@ -201,32 +175,22 @@ def unpacks_beyond(source: Path | IO[bytes], most: int) -> bool:
     A damaged file is none of both; reading it will say what is wrong.
     """
     try:
-        with ExitStack() as opened:
-            stream = opened.enter_context(source.open("rb")) if isinstance(source, Path) else source
-            parts = zipfile.ZipFile(stream).infolist()
+        with zipfile.ZipFile(source) as archive:
+            parts = archive.infolist()
             declared = sum(part.file_size for part in parts)
-            return declared > most or any(_holds_more(stream, part) for part in parts)
+            return declared > most or any(_holds_more(archive, part) for part in parts)
     except (zipfile.BadZipFile, zlib.error, OSError, ValueError, NotImplementedError):
         return False
 
 
-def _holds_more(stream: IO[bytes], part: zipfile.ZipInfo) -> bool:
+def _holds_more(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bool:
     """Return whether a part of an archive holds more bytes than its entry declares."""
-    if part.compress_type != zipfile.ZIP_DEFLATED:
-        return part.compress_size > part.file_size
-    stream.seek(part.header_offset)
-    head = stream.read(30)
-    # The name and an extra field stand before the bytes.
-    stream.seek(sum(int.from_bytes(head[at : at + 2], "little") for at in (26, 28)), 1)
-    inflater, n_packed, n_bytes = zlib.decompressobj(-zlib.MAX_WBITS), part.compress_size, 0
-    while n_packed > 0 and (block := stream.read(min(n_packed, 1 << 16))):
-        n_packed -= len(block)
-        while block:
-            n_bytes += len(inflater.decompress(block, MEGABYTE))
-            block = inflater.unconsumed_tail
-            if n_bytes > part.file_size:
-                return True
-    return False
+    n_left, part.file_size = part.file_size, sys.maxsize
+    with archive.open(part) as stream:
+        # With a size that is never reached, all of it is read.
+        while n_left >= 0 and (block := stream.read(MEGABYTE)):
+            n_left -= len(block)
+    return n_left < 0
 
 
 # Describing, in a process of its own -----------------------------------------------------------------

@@ -219,9 +219,9 @@ export class Rows {
     fill(
       this.said,
       el("b", {}, `${count(step.n_hold)} of ${many(all, "prediction")} hold`),
-      ` at a bias of ${step.bias}: the same label ${meaning(step.bias)}. ${
-        count(certain)
-      } of them are certain; the other ${count(step.n_open)} are open.`,
+      ` at a bias of ${step.bias}: the same label ${meaning(step.bias)}. ${count(certain)} certain, ${
+        count(step.n_open)
+      } open.`,
     );
     this.input.setAttribute(
       "aria-valuetext",
