@@ -65,7 +65,8 @@ _BYTE_ORDER_MARKS = {
 # Windows writes this in Western Europe and America; most bytes of such a text are ASCII.
 _WINDOWS, _LEAST_ASCII = "cp1252", 0.7
 _ASCII = bytes(range(0x20, 0x7F)) + b"\t\r\n\f"
-_CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+# Control characters, and bytes that stand for no letter there.
+_NOT_WINDOWS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f\x81\x8d\x8f\x90\x9d]")
 
 
 def read_file(path: str | Path, asked: Reading) -> Table:
@@ -205,9 +206,9 @@ class Content:
         if encoding is None:
             if b"\0" in start:
                 raise self.error(f"is not a table; give a {KINDS}")
-            if not self._is_utf8():
-                self._decode_as_windows()
-            return
+            if self._is_utf8():
+                return
+            encoding = self._windows_encoding()
         try:
             written = self.read().decode(encoding)
         except UnicodeDecodeError as problem:
@@ -230,33 +231,29 @@ class Content:
 
     def _is_utf8(self) -> bool:
         decoder = codecs.getincrementaldecoder("utf-8")()
-        with self.open() as stream:
-            try:
-                while block := stream.read(1 << 22):
-                    decoder.decode(block)
-                decoder.decode(b"", final=True)
-            except UnicodeDecodeError:
-                return False
-        return True
+        with self.open() as stream, suppress(UnicodeDecodeError):
+            while block := stream.read(1 << 22):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+            return True
+        return False
 
-    def _decode_as_windows(self) -> None:
-        """Decode text that is not UTF-8 as Windows writes it, with a notice, or reject it."""
+    def _windows_encoding(self) -> str:
+        """Return the encoding of Windows, with a notice, for text that it can be; reject any other."""
         raw = self.read()
         n_ascii = len(raw) - len(raw.translate(None, _ASCII))
-        if n_ascii >= _LEAST_ASCII * len(raw) and not _CONTROLS.search(raw):
-            with suppress(UnicodeDecodeError):
-                self.data = raw.decode(_WINDOWS).encode()
-                notice(
-                    f"{self.name} is not UTF-8 text and was read as {_WINDOWS} (Windows, Western Europe); "
-                    "if letters look wrong, name its encoding: encoding= or --encoding"
-                )
-                return
-        at = len(raw.decode(errors="replace").partition("\ufffd")[0].encode())
-        line, column = raw.count(b"\n", 0, at) + 1, at - raw.rfind(b"\n", 0, at)
-        raise self.error(
-            f"is not UTF-8 text (line {line}, byte {column}); save it as UTF-8, or name its encoding: "
-            "encoding= or --encoding"
+        if n_ascii < _LEAST_ASCII * len(raw) or _NOT_WINDOWS.search(raw):
+            at = len(raw.decode(errors="replace").partition("\ufffd")[0].encode())
+            line, column = raw.count(b"\n", 0, at) + 1, at - raw.rfind(b"\n", 0, at)
+            raise self.error(
+                f"is not UTF-8 text (line {line}, byte {column}); save it as UTF-8, or name its encoding: "
+                "encoding= or --encoding"
+            )
+        notice(
+            f"{self.name} is not UTF-8 text and was read as {_WINDOWS} (Windows, Western Europe); if "
+            "letters look wrong, name its encoding: encoding= or --encoding"
         )
+        return _WINDOWS
 
 
 def _spare_memory() -> int:

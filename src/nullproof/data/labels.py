@@ -27,14 +27,12 @@ def label_codes(labels: Column) -> tuple[NDArray[np.int32], tuple[Any, ...]]:
         check_limits(n_labels=len(found))
         names = found.tolist()
         return codes, tuple(map(date_text, names) if labels.kind == "date" else names)
-    assert labels.codes is not None
-    held = np.flatnonzero(np.bincount(labels.codes, minlength=len(labels.values))).tolist()
-    check_limits(n_labels=len(held))
-    used = in_order({labels.values[code] for code in held})
+    used = in_order({*labels.texts})
+    check_limits(n_labels=len(used))
     place = {value: code for code, value in enumerate(used)}
     table = np.array([place.get(value, -1) for value in labels.values], dtype=np.int32)
     is_boolean = labels.kind == "boolean"
-    return table.take(labels.codes), tuple(x == "true" for x in used) if is_boolean else used
+    return table[labels.codes], tuple(x == "true" for x in used) if is_boolean else used
 
 
 def known_label_codes(

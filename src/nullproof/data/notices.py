@@ -64,7 +64,7 @@ def names_rows(column: Column, counts: NDArray[np.int64] | None = None, n_rows: 
         n_known = int(known.sum() if counts is None else counts[known].sum())
         if n_known <= FEW or 2 * len(column.values) <= n_known:
             return False
-        return 2 * int(np.count_nonzero(np.bincount(column.codes[known]))) > n_known
+        return 2 * len(column.used) > n_known
     if column.kind != "number" or len(column) != n_rows or not column.known.all():
         return False
     assert column.numbers is not None
@@ -189,14 +189,8 @@ Places = dict[str, list[str]]
 class Findings:
     """What was odd while a table was counted, each with the names of its columns.
 
-    Parameters
-    ----------
-    taken
-        Texts that were taken as missing.
-    suspects
-        Values that often mean missing.
-    strays
-        Texts that make a column of numbers or dates text.
+    Texts that were ``taken`` as missing, ``suspects`` that often mean missing, and ``strays``, which make a
+    column of numbers or dates text.
     """
 
     taken: Places = field(default_factory=dict)
@@ -218,14 +212,14 @@ class Findings:
             suspects = sentinels(column.held, groups)
         elif column.numbers is None:
             often = {value.strip() for value in column.values if value.strip().lower() in OFTEN}
-            suspects += sorted(often & {*map(str.strip, _held(column))}) if often else []
+            suspects += sorted(often & {*map(str.strip, column.texts)}) if often else []
         _note(self.suspects, (value for value in suspects if value not in odd), column.name)
 
     def note_strays(self, column: Column) -> list[str]:
         """Note and return the texts among the numbers of a column, which may seem to name the rows."""
         if column.kind != "category" or column.declared or column.sets:
             return []
-        found = strays(_held(column))
+        found = strays(column.texts)
         _note(self.strays, found, column.name)
         return found
 
@@ -250,13 +244,6 @@ def _note(found: Places, spellings: Iterable[str], name: str) -> None:
         names = found.setdefault(spelling, [])
         if name not in names:
             names.append(name)
-
-
-def _held(column: Column) -> list[str]:
-    """Return the texts that some cell holds."""
-    assert column.codes is not None
-    used = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
-    return [column.values[code] for code in np.flatnonzero(used).tolist()]
 
 
 def refuse_nothing(schema: Schema) -> None:

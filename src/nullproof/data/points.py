@@ -124,7 +124,6 @@ OwnMissing = Literal["skip", "any"]
 _CELLS = 1 << 17
 # Up to this code, looking for those that occur is faster than sorting them.
 _MANY_CODES = 1 << 12
-_LARGEST = int(np.iinfo(np.int32).max)
 # The codes after those of the values; the number of values is added to each.
 _UNSEEN, _SKIPPED, _MISSING, _FIRST_SET = range(4)
 
@@ -381,21 +380,14 @@ def _from_codes(schema: Schema, array: NDArray[Any]) -> Points:
     """Take over codes block by block, which turns rows into columns within the cache."""
     if array.ndim != 2 or array.shape[1] != len(schema.features):
         raise _wrong_shape(array, schema)
-    n_values = schema.n_values
     codes = np.empty(array.shape[::-1], dtype=np.int32)
-    sizes = n_values.astype(np.int32)[:, None]
+    sizes = schema.n_values[:, None]
     step = max(1, _CELLS // len(sizes))
     for start in range(0, len(array), step):
-        block = array[start : start + step]
-        if array.dtype.itemsize > codes.dtype.itemsize:
-            block = np.minimum(np.maximum(block, -1), _LARGEST)
-        own = codes[:, start : start + step]
-        own[:] = block.T
-        unknown = own < 0 if own.min() < 0 else None
-        np.minimum(own, sizes, out=own)
-        if unknown is not None:
-            np.copyto(own, sizes + _MISSING, where=unknown)
-    return Points.without_holes(codes, n_values)
+        block = array[start : start + step].T
+        own = np.where(block < 0, sizes + _MISSING, np.minimum(block, sizes))
+        codes[:, start : start + step] = own
+    return Points.without_holes(codes, schema.n_values)
 
 
 def _wrong_shape(array: NDArray[Any], schema: Schema) -> NullproofError:
