@@ -278,10 +278,6 @@ def dealt(spots: NDArray[Any], weights: Whole | None = None) -> tuple[Cells, NDA
 
     ``weights`` is how many rows each place stands for, None for one.
     """
-    if weights is None and len(spots) < SHARE:
-        # Every cell of several numbers would be crowded.
-        values, which, totals = np.unique(spots + 0, return_inverse=True, return_counts=True)
-        return Cells(values, values, totals), which
     n_rows = len(spots) if weights is None else int(weights.sum())
     whole = Cells(*(np.array([end]) for end in (spots.min(), spots.max(), n_rows)))
     if not whole.crowded(n_rows).any():

@@ -148,18 +148,6 @@ def _set_arrow(column: Any, cells: Mapping[int, Any]) -> Any:
     return pa.chunked_array([made])
 
 
-def _set_rows(rows: Sequence[Any], names: Sequence[str], changes: Changes) -> list[tuple[Any, ...]]:
-    """Return plain rows with some cells changed."""
-    columns = [
-        [
-            changes.get(name, {}).get(place, row[name] if isinstance(row, Mapping) else row[j])
-            for place, row in enumerate(rows)
-        ]
-        for j, name in enumerate(names)
-    ]
-    return list(zip(*columns, strict=True))
-
-
 @dataclass(frozen=True)
 class TrainingTable:
     """A table that was counted, and the position of each row's label among the schema's labels.
@@ -180,16 +168,17 @@ class TrainingTable:
         cls, schema: Schema, source: Any, labels: Sequence[Any] | None = None
     ) -> TrainingTable:
         """Open a data frame or a file with its label column, or plain rows with their labels."""
-        if labels is not None:
-            table = rows_like(schema, source)
-            column = labels_apart(labels)
-        else:
-            table = AS_USUAL.open(source, schema.label_name, schema)
-            column = table.labels(schema.label_name)
-        counted = Labelled(table, column, np.arange(len(column)))
         if labels is None:
-            counted = labelled_rows(table, column)
-        row_labels = np.full(len(column), -1, dtype=np.int32)
+            table = AS_USUAL.open(source, schema.label_name, schema)
+            counted = labelled_rows(table, table.labels(schema.label_name))
+        else:
+            table = rows_like(schema, source)
+            if len(labels) != table.n_rows:
+                raise NullproofError(
+                    f"there are {table.n_rows} rows but {len(labels)} labels; give one label per row"
+                )
+            counted = Labelled(table, labels_apart(labels), np.arange(len(labels)))
+        row_labels = np.full(table.n_rows, -1, dtype=np.int32)
         row_labels[counted.rows] = known_label_codes(
             schema, counted.labels, "give the table that was counted"
         )
@@ -210,7 +199,11 @@ class TrainingTable:
         """Return the table with some cells changed, None for blank; of the same type."""
         if self.table.frame is not None:
             return set_cells(self.table.frame, changes)
-        return _set_rows(self.source, self.table.names, changes)
+        columns = {name: [*cells] for name, cells in self.table.columns.items()}
+        for name, cells in changes.items():
+            for row, value in cells.items():
+                columns[name][row] = value
+        return [*zip(*columns.values(), strict=True)]
 
     def extended(
         self, rows: Sequence[tuple[int, Sequence[int]]], frame: nw.DataFrame[Any] | None = None
@@ -228,8 +221,7 @@ class TrainingTable:
         labels, blank = [self._label(code) for code, _ in rows], [None] * len(rows)
         if frame is None:
             columns = [values.get(name, blank) for name in self.table.names]
-            before = _set_rows(self.source, self.table.names, {})
-            return [*before, *zip(*columns, strict=True)], [*self.labels, *labels]
+            return [*self.changed({}), *zip(*columns, strict=True)], [*self.labels, *labels]
         values[self.schema.label_name] = labels
         longer = nw.concat([frame, frame[[0] * len(rows)]]) if rows else frame
         if longer.implementation.is_pandas_like():
@@ -242,12 +234,10 @@ class TrainingTable:
     def _label(self, code: int) -> Any:
         """Return a label as the table writes it, where it shows it."""
         shown = np.flatnonzero(self.row_labels == code)
-        frame = self.table.frame
         if not len(shown):
             return self.schema.labels[code]
-        if frame is None:
-            return self.labels[int(shown[0])]
-        return frame[self.schema.label_name][int(shown[0])]
+        frame = self.table.frame
+        return (self.labels if frame is None else frame[self.schema.label_name])[int(shown[0])]
 
     def filled(self, changes: Changes) -> Any:
         """Return the table with all missing cells filled; a set of one candidate becomes that value."""

@@ -377,39 +377,33 @@ def _reader(kind: Kind) -> Callable[[str], int | float | None]:
 
 def _as_kind(feature: Feature, column: Column) -> Column:
     """Return a column in the kind that the feature was learned with, or reject it."""
-    kind, numeric = feature.kind, {"number", "code"}
+    name, kind, numeric = column.name, feature.kind, {"number", "code"}
     if kind == column.kind or {kind, column.kind} <= numeric:
         return column
+    of_texts = kind in ("category", "boolean")
     if not column.sets and not np.any(column.known):
-        if kind in ("category", "boolean"):
-            return Column(column.name, kind, codes=np.full(len(column), MISSING))
-        return Column(column.name, kind, numbers=np.full(len(column), math.nan))
-    if kind in (*numeric, "date") and column.kind == "category":
-        return _as_numbers(feature, column)
+        if of_texts:
+            return Column(name, kind, codes=np.full(len(column), MISSING))
+        return Column(name, kind, numbers=np.full(len(column), math.nan))
     if kind == "category" and column.numbers is not None:
         return _as_text(column)
-    if {kind, column.kind} == {"boolean", "category"}:
-        return _ignoring_case(feature, column)
-    raise _wrong_kind(feature, column)
-
-
-def _as_numbers(feature: Feature, column: Column) -> Column:
-    """Read texts as numbers or dates; which cells are missing stays."""
-    read = _reader(feature.kind)
-
-    def parse(written: str) -> int | float:
-        number = read(written)
-        if number is None:
+    if column.kind != "category" and not (column.kind == "boolean" and of_texts):
+        raise _wrong_kind(feature, column)
+    # Libraries write booleans in different cases.
+    both = ("true", "false")
+    truths = {x.lower(): x for x in (*both, *feature.values) if x.lower() in both}
+    meant: dict[str, Any] = {}
+    for written in (*column.texts, *(x for own in column.sets.values() for x in own)):
+        value = truths.get(written.lower()) if of_texts else _reader(kind)(written)
+        if value is None:
             raise _wrong_kind(feature, column, written)
-        return number
-
-    numbers: list[int | float] = [0] * (len(column.values) + 1)
-    for code in column.used:
-        numbers[code] = parse(column.values[code])
-    sets = {row: tuple(map(parse, cells)) for row, cells in column.sets.items()}
-    whole = all(isinstance(number, int) for number in numbers)
-    table = np.array(numbers, dtype=np.int64 if whole else np.float64)
-    parsed = Column(column.name, feature.kind, numbers=table[column.codes], sets=sets)
+        meant[written] = value
+    sets = {row: tuple(meant[x] for x in own) for row, own in column.sets.items()}
+    if of_texts:
+        texts = [meant.get(value, value) for value in column.values]
+        return Column(name, kind, codes=column.codes, values=texts, sets=sets)
+    numbers = np.array([*(meant.get(value, 0) for value in column.values), 0])
+    parsed = Column(name, kind, numbers=numbers[column.codes], sets=sets)
     return parsed if column.known.all() else parsed.without(~column.known)
 
 
@@ -421,18 +415,6 @@ def _as_text(column: Column) -> Column:
     texts = [column.write(x) for x in found.tolist()]
     sets = {row: tuple(map(column.write, cells)) for row, cells in column.sets.items()}
     return Column(column.name, "category", codes=codes, values=texts, sets=sets)
-
-
-def _ignoring_case(feature: Feature, column: Column) -> Column:
-    """Match true, True and TRUE: libraries write booleans in different cases."""
-    # Values may be categories that no cell holds.
-    for written in column.texts:
-        if written.lower() not in ("true", "false"):
-            raise _wrong_kind(feature, column, written)
-    known = {value.lower(): value for value in feature.values}
-    texts = [known.get(value.lower(), value) for value in column.values]
-    sets = {row: tuple(known.get(x.lower(), x) for x in own) for row, own in column.sets.items()}
-    return Column(column.name, feature.kind, codes=column.codes, values=texts, sets=sets)
 
 
 def _wrong_kind(feature: Feature, column: Column, example: str | None = None) -> NullproofError:

@@ -62,22 +62,15 @@ def check_limits(
     prior: Iterable[float | Fraction] = (),
 ) -> None:
     """Reject a table or a model that is beyond the limits, in one sentence."""
-    for count, most, sentence in (
-        (
-            n_columns,
-            MOST_COLUMNS,
-            "the table has {:,} columns and at most {:,} can be counted; leave some out",
-        ),
-        (
-            n_labels,
-            MOST_LABELS,
-            "the label column has {:,} different labels and at most {:,} can be counted; join labels, or "
-            "name another column",
-        ),
-        (n_cells, MOST_CELLS, "the table has {:,} cells and at most 2^53 can be counted"),
+    for count, most, what, advice in (
+        (n_columns, MOST_COLUMNS, "columns", "leave some out"),
+        (n_labels, MOST_LABELS, "different labels", "join labels, or name another column"),
+        (n_cells, MOST_CELLS, "cells", "leave out rows or columns"),
     ):
         if count > most:
-            raise NullproofError(sentence.format(count, most))
+            raise NullproofError(
+                f"the table has {count:,} {what} and at most {most:,} can be counted; {advice}"
+            )
     if alpha and not LEAST_ALPHA <= alpha <= MOST_ALPHA:
         shown = f"{float(alpha):g}" if alpha < 10**300 else "a number beyond doubles"
         raise NullproofError(
