@@ -18,7 +18,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.data.labels import Labelled, known_label_codes, labelled_rows
+from nullproof.data.labels import known_label_codes, labelled_rows
 from nullproof.data.options import AS_USUAL, refuse_seed
 from nullproof.data.points import RowNames, row_names
 from nullproof.data.schema import Encoded, Schema, decode, encode
@@ -160,7 +160,7 @@ class TrainingTable:
     source: Any
     table: Table
     row_labels: NDArray[np.int32]
-    counted: Labelled
+    counted: Table
     labels: Sequence[Any] = ()
 
     @classmethod
@@ -170,18 +170,17 @@ class TrainingTable:
         """Open a data frame or a file with its label column, or plain rows with their labels."""
         if labels is None:
             table = AS_USUAL.open(source, schema.label_name, schema)
-            counted = labelled_rows(table, table.labels(schema.label_name))
+            counted, column = labelled_rows(table, table.labels(schema.label_name))
         else:
-            table = rows_like(schema, source)
-            if len(labels) != table.n_rows:
+            table = counted = rows_like(schema, source)
+            column = labels_apart(labels)
+            if len(column) != table.n_rows:
                 raise NullproofError(
-                    f"there are {table.n_rows} rows but {len(labels)} labels; give one label per row"
+                    f"there are {table.n_rows} rows but {len(column)} labels; give one label per row"
                 )
-            counted = Labelled(table, labels_apart(labels), np.arange(len(labels)))
         row_labels = np.full(table.n_rows, -1, dtype=np.int32)
-        row_labels[counted.rows] = known_label_codes(
-            schema, counted.labels, "give the table that was counted"
-        )
+        codes = known_label_codes(schema, column, "give the table that was counted")
+        row_labels[slice(None) if counted.rows is None else counted.rows] = codes
         return cls(schema, source, table, row_labels, counted, () if labels is None else labels)
 
     def names(self, key: str | None) -> RowNames | None:
@@ -255,10 +254,10 @@ class ColumnWriter:
 
     def __init__(self, training: TrainingTable, j: int) -> None:
         self.feature, self.table = training.schema.features[j], training.table
-        self.column = training.counted.table.like(self.feature)
+        self.column = training.counted.like(self.feature)
         self.encoded = encode(self.feature, self.column)
         rows = training.counted.rows
-        if len(rows) < self.table.n_rows:
+        if rows is not None:
             # Rows without a label hold no value of the domain.
             codes = np.full(self.table.n_rows, self.feature.n_values, dtype=np.int64)
             codes[rows] = self.encoded.codes

@@ -100,7 +100,7 @@ class Content:
             # A pipe, as the shell makes one of <(zcat train.csv.gz), can be read only once.
             self.data = self.path.read_bytes()
         self._unpack()
-        if not self.start(1):
+        if not self.read(1):
             raise self.error("is empty; give a table with a header row")
         self.form = self._find_form(options.encoding)
         strange = [name for name in options.given if name not in _TAKEN.get(self.form, ())]
@@ -117,13 +117,9 @@ class Content:
     def open(self) -> BinaryIO:
         return self.path.open("rb") if self.data is None else io.BytesIO(self.data)
 
-    def start(self, size: int) -> bytes:
+    def read(self, size: int = -1) -> bytes:
         with self.open() as stream:
             return stream.read(size)
-
-    def read(self) -> bytes:
-        with self.open() as stream:
-            return stream.read()
 
     def lines(self) -> io.TextIOWrapper:
         return io.TextIOWrapper(cast("Any", self.open()), encoding="utf-8-sig", newline="")
@@ -154,7 +150,7 @@ class Content:
         return False
 
     def _unpack(self) -> None:
-        start = self.start(4)
+        start = self.read(4)
         opener: Any = gzip
         kind, problems = "gzip", (OSError, EOFError, zlib.error)
         if start == b"\x28\xb5\x2f\xfd":
@@ -183,7 +179,7 @@ class Content:
 
     def _find_form(self, encoding: str | None) -> str:
         """Return what the file is, by its first bytes; text is decoded."""
-        start = self.start(8)
+        start = self.read(8)
         for mark, form in _FORMS.items():
             if start.startswith(mark):
                 return form
@@ -200,7 +196,7 @@ class Content:
 
     def _decode(self, encoding: str | None) -> None:
         """Turn text into UTF-8: from the given encoding, by its mark, or as Windows writes it."""
-        start = self.start(1 << 16)
+        start = self.read(1 << 16)
         marks = (own for mark, own in _BYTE_ORDER_MARKS.items() if start.startswith(mark))
         encoding = encoding or next(marks, None)
         if encoding is None:
@@ -405,7 +401,7 @@ def _read_rows(content: Content, header: Header, asked: Reading) -> pl.DataFrame
             return pl.DataFrame(schema=texts)
 
     frame: pl.DataFrame | None = None
-    start = content.start(_HEAD_BYTES)
+    start = content.read(_HEAD_BYTES)
     if len(start) == _HEAD_BYTES:
         kept = {*asked.as_text, *(asked.like or ())}
         head = start[: start.rfind(b"\n") + 1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -98,21 +97,12 @@ def mend_labels(n_missing: int, how: str = "") -> str:
     return f"fill {them} in or leave {rows} out{how and f' ({how})'}: labels are never missing"
 
 
-@dataclass(frozen=True)
-class Labelled:
-    """Some rows of a table: their cells, their labels, and where they stand in it."""
-
-    table: Table
-    labels: Column
-    rows: NDArray[np.intp]
-
-
-def labelled_rows(table: Table, labels: Column) -> Labelled:
+def labelled_rows(table: Table, labels: Column) -> tuple[Table, Column]:
     """Return the rows whose label is known; whatever the others hold, it has no say in anything."""
     if labels.known.all():
-        return Labelled(table, labels, np.arange(len(labels)))
+        return table, labels
     rows = np.flatnonzero(labels.known)
-    return Labelled(table.some(rows), labels.rows(rows), rows)
+    return table.some(rows), labels.rows(rows)
 
 
 def report_unlabelled(label: str, n_dropped: int, n_left: int) -> None:

@@ -258,19 +258,28 @@ def refuse_nothing(schema: Schema) -> None:
     raise NullproofError("no column holds any known value; give at least one feature")
 
 
-# Notices. Each function returns one sentence, or none.
+# Notices. Those about columns that have something in common are the sentences of one table, by the option
+# to paste; each other function returns one sentence, or none.
+
+_SENTENCES = {
+    "keep": "left out, since {they} name{s} the rows: {columns}; to keep {them}: {call}",
+    "missing_is_value": "being missing says much about the label in {columns}; if a blank is an answer "
+    "there, count it as a value: {call}",
+    "ignore": "{columns} alone give{s} the label in over 99.9 % of the rows; if {they} would not be known "
+    "for a new point, leave {them} out: {call}",
+}
 
 
 def notify(index: Counted, findings: Findings) -> None:
     """Give notices, as `NullproofWarning`, of what is odd about a table."""
     for said in (
         *_empty_columns(index.schema),
-        *_left_out_columns(index.schema.left_out),
+        *_about("keep", index.schema.left_out),
         *no_part_notice(index, least=NOTABLE),
         *_texts_among_numbers(findings.strays),
         *_spellings(findings, index.schema.missing),
-        *_telling_blanks(index),
-        *_leaks(index),
+        *_about("missing_is_value", _telling_blanks(index)),
+        *_about("ignore", _leaks(index)),
         *_values_alike(index.schema),
         *_labels(index),
     ):
@@ -284,12 +293,19 @@ def standing_notices(index: Counted) -> list[str]:
         if feature.kind == "category":
             _note(found, strays(feature.values), feature.name)
     return [
-        *_left_out_columns(index.schema.left_out),
+        *_about("keep", index.schema.left_out),
         *no_part_notice(index),
         *_texts_among_numbers(found),
         *_values_alike(index.schema),
         *_labels(index),
     ]
+
+
+def _about(option: str, names: Collection[str]) -> Iterator[str]:
+    if names:
+        they, them, s = ("it", "it", "s") if len(names) == 1 else ("they", "them", "")
+        listed, call = _columns(names), _call(option, names)
+        yield _SENTENCES[option].format(columns=listed, call=call, they=they, them=them, s=s)
 
 
 def no_part_notice(index: Counted, least: float = 0.0) -> Iterator[str]:
@@ -318,33 +334,24 @@ def no_part_notice(index: Counted, least: float = 0.0) -> Iterator[str]:
     ]
     if not idle:
         return
-    said = [
+    shown = [
         f"{cut(name, _LONGEST)!r} ({why}, {per_cent(count / n_rows, PLAIN)} missing)"
         for count, name, why in sorted(idle, key=lambda entry: -entry[0])
     ]
-    how, reasons = "", {why for _, _, why in idle}
-    if "one bin" in reasons:
-        how = '; to cut numbers in any case: binning="uniform" or --binning uniform'
-    if "weight 0" in reasons:
-        how += '; to count every column alike: weights="equal" or --weights equal'
-    if "left out" in reasons:
-        how += "; to count what is left out: keep or --keep"
-    yield f"columns with missing cells that play no part: {_listed(said)}{how}"
+    advice = {
+        "one bin": '; to cut numbers in any case: binning="uniform" or --binning uniform',
+        "weight 0": '; to count every column alike: weights="equal" or --weights equal',
+        "left out": "; to count what is left out: keep or --keep",
+    }
+    reasons = {why for _, _, why in idle}
+    how = "".join(said for why, said in advice.items() if why in reasons)
+    yield f"columns with missing cells that play no part: {_listed(shown)}{how}"
 
 
 def _empty_columns(schema: Schema) -> Iterator[str]:
     names = [record.name for record in schema.columns if record.why == NO_VALUE]
     if names:
         yield f"left out for lack of any known value: {some(map(repr, names), 20)}"
-
-
-def _left_out_columns(names: Collection[str]) -> Iterator[str]:
-    if names:
-        they, them = ("it names", "it") if len(names) == 1 else ("they name", "them")
-        yield (
-            f"left out, since {they} the rows: {_columns(names)}; to keep {them}: "
-            f"{_call('keep', names)}"
-        )
 
 
 def _texts_among_numbers(found: Places) -> Iterator[str]:
@@ -376,40 +383,30 @@ def _spellings(findings: Findings, missing: Missing) -> Iterator[str]:
         )
 
 
-def _telling_blanks(index: Counted) -> Iterator[str]:
-    """Offer ``missing_is_value`` where being missing says much about the label (theory 11)."""
+def _telling_blanks(index: Counted) -> list[str]:
+    """Return the columns where being missing says much about the label (theory 11)."""
     if int(index.label_counts.sum()) <= 5 * FEW:
-        return
+        return []
     found = [
         (-int(gone.sum()), feature.name)
         for feature, gone in zip(index.schema.features, index.n_open, strict=True)
         if gone.any() and split_pays(gone.tolist(), (index.label_counts - gone).tolist())
     ]
-    if found:
-        names = [name for _, name in sorted(found, key=lambda entry: entry[0])]
-        yield (
-            f"being missing says much about the label in {_columns(names)}; if a blank is an answer there, "
-            f"count it as a value: {_call('missing_is_value', names)}"
-        )
+    return [name for _, name in sorted(found, key=lambda entry: entry[0])]
 
 
-def _leaks(index: Counted) -> Iterator[str]:
-    """Name columns that alone give the label in over 99.9 % of the rows."""
+def _leaks(index: Counted) -> list[str]:
+    """Return the columns that alone give the label in over 99.9 % of the rows."""
     n_rows = int(index.label_counts.sum())
     if n_rows <= 5 * FEW or int(index.label_counts.max()) > 0.99 * n_rows:
-        return
+        return []
     found = []
     for feature, known in zip(index.schema.features, index.known, strict=True):
         if 2 <= feature.n_values <= n_rows / 10:
             n_known = int(known.sum())
             if 2 * n_known > n_rows and int(known.max(axis=1).sum()) > 0.999 * n_known:
                 found.append(feature.name)
-    if found:
-        gives, them = ("gives", "it") if len(found) == 1 else ("give", "them")
-        yield (
-            f"{_columns(found)} alone {gives} the label in over 99.9 % of the rows; if {them} would not be "
-            f"known for a new point, leave {them} out: {_call('ignore', found)}"
-        )
+    return found
 
 
 def _values_alike(schema: Schema) -> Iterator[str]:
