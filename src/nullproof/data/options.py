@@ -155,12 +155,6 @@ class TableOptions:
         The label and the ``key``, which names the rows, stay as they are written.
         """
         if isinstance(source, Table):
-            if self.missing or self.missing_only is not None:
-                raise NullproofError(
-                    f"missing is {self.spelled.named!r} but the table is opened already; give "
-                    "missing when it is opened"
-                )
-            self.file.refuse("opened already")
             return source
         how = Reading(
             missing=self.spelled if like is None else like.missing,

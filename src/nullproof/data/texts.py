@@ -222,21 +222,18 @@ _YEAR_DATE = f"{_SPACE}([0-9]{{4}})[/.]([0-9]{{1,2}})[/.]([0-9]{{1,2}}){_TIME}{_
 _ANY_FORMAT = f"{_NUMBER}|{_DATE}|{_YEAR_DATE}"
 _WRITTEN = re.compile(_ANY_FORMAT)
 _ORDERS = {
-    DAY_FIRST: (_DATE, r"${3}-${2}-${1}${4}"),
-    MONTH_FIRST: (_DATE, r"${3}-${1}-${2}${4}"),
-    YEAR_FIRST: (_YEAR_DATE, r"${1}-${2}-${3}${4}"),
+    DAY_FIRST: (_DATE, "${3}-0${2}-0${1}${4}"),
+    MONTH_FIRST: (_DATE, "${3}-0${1}-0${2}${4}"),
+    YEAR_FIRST: (_YEAR_DATE, "${1}-0${2}-0${3}${4}"),
 }
+# Month and day have two digits.
+_TWO_DIGITS = ("-0([0-9]{2})", "-${1}")
 # Which orders dates may have: with points the day comes first; with several marks nobody knows.
 _DATE_PATTERNS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (_YEAR_DATE, (YEAR_FIRST,)),
     (_DATE.replace("[/.-]", "[.]"), (DAY_FIRST,)),
     (_DATE.replace("[/.-]", "[/-]"), (DAY_FIRST, MONTH_FIRST)),
     (_DATE, ()),
-)
-# Write month and day with two digits.
-_PADS = (
-    ("^([0-9]{4})-([0-9])-", "${1}-0${2}-"),
-    ("^([0-9]{4}-[0-9]{2})-([0-9])([ T]|$)", "${1}-0${2}${3}"),
 )
 
 
@@ -278,7 +275,7 @@ def format_named(name: str) -> Format:
     """Return the format of this name."""
     if name in _ORDERS:
         pattern, order = _ORDERS[name]
-        return Format(name, pattern, ((f"^{pattern}$", order), *_PADS))
+        return Format(name, pattern, ((f"^{pattern}$", order), _TWO_DIGITS))
     mark, _, unit = name.partition(" with ")
     group, point = (r"\.", ",") if mark == COMMA else (",", r"\.")
     # Money has no thousandths: $1,200 is twelve hundred.
