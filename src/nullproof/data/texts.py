@@ -219,8 +219,7 @@ _MARKED = f"[,$€£¥%]|[0-9]{_GROUP}[0-9]"
 _TIME = "([ T][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?"
 _DATE = f"{_SPACE}([0-9]{{1,2}})[/.-]([0-9]{{1,2}})[/.-]([0-9]{{4}}){_TIME}{_SPACE}"
 _YEAR_DATE = f"{_SPACE}([0-9]{{4}})[/.]([0-9]{{1,2}})[/.]([0-9]{{1,2}}){_TIME}{_SPACE}"
-_ANY_FORMAT = f"{_NUMBER}|{_DATE}|{_YEAR_DATE}"
-_WRITTEN = re.compile(_ANY_FORMAT)
+_WRITTEN = re.compile(f"{_NUMBER}|{_DATE}|{_YEAR_DATE}")
 _ORDERS = {
     DAY_FIRST: (_DATE, "${3}-0${2}-0${1}${4}"),
     MONTH_FIRST: (_DATE, "${3}-0${1}-0${2}${4}"),
@@ -333,13 +332,16 @@ class FormatFinder:
 
     def may_have_one(self, texts: pl.Series, rule: Rule) -> bool:
         """Return whether some of the texts of a column leave it open that it has a format."""
-        return _all_fit(_known_texts(texts, rule), _ANY_FORMAT)
+        cells = texts.drop_nulls().to_list()
+        return all(_WRITTEN.fullmatch(cell) or rule.looks_missing(cell) for cell in cells)
 
     def look_at(self, name: str, texts: pl.Series, rule: Rule) -> Format | None:
         """Return the format of a column of texts, if it has one."""
         if not self.may_have_one(texts.head(1000), rule):
             return None
-        known = _known_texts(texts, rule)
+        known = texts.drop_nulls().unique().sort()
+        short = known.filter(known.str.len_chars() <= rule.longest).to_list()
+        known = known.filter(~known.is_in([value for value in short if rule.looks_missing(value)]))
         fitting = _fitting_formats(known, semicolons=self._semicolons) if len(known) else None
         if fitting is None:
             return None
@@ -362,11 +364,3 @@ class FormatFinder:
                 "numbers like 1234.5 and dates like 2024-12-31"
             )
         return self._found
-
-
-def _known_texts(texts: pl.Series, rule: Rule) -> pl.Series:
-    """Return the different texts without those that mean missing, sorted."""
-    found = texts.drop_nulls().unique()
-    short = found.filter(found.str.len_chars() <= rule.longest)
-    spelled = [value for value in short.to_list() if rule.looks_missing(value)]
-    return found.filter(~found.is_in(spelled)).sort()
