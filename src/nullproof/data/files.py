@@ -27,7 +27,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from nullproof.data.sources import FileOptions, Reading, Stamp, Table, table_of_polars
+from nullproof.data.sources import (
+    FileOptions,
+    Reading,
+    Stamp,
+    Table,
+    check_limits,
+    table_of_polars,
+)
 from nullproof.data.texts import exact_as_doubles, plain_numbers, type_file
 from nullproof.data.types import as_number, text
 from nullproof.errors import NullproofError, missing_extra, notice
@@ -370,6 +377,7 @@ def _read_header(content: Content, options: FileOptions) -> Header:
         raise content.error("is empty; give a table with a header row")
     if first.endswith("\r"):
         raise content.error("ends its lines in CR alone; save it with LF or CRLF")
+    check_limits(n_columns=len(names))
     if not options.header:
         return Header(separator, [f"c{j + 1}" for j in range(len(names))], n_above, False)
     _check_header(names, content.name)
