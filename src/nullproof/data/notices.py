@@ -55,23 +55,17 @@ def names_rows(column: Column, counts: NDArray[np.int64] | None = None, n_rows: 
     If the cells are groups of cells, ``counts`` has how many are in each, and ``n_rows`` the rows of the
     table.
     """
-    n_rows = n_rows or len(column)
-    if column.declared or column.sets:
+    n_rows, known = n_rows or len(column), column.known
+    if column.declared or column.sets or n_rows <= FEW:
         return False
     if column.kind == "category":
-        assert column.codes is not None
-        known = column.codes >= 0
         n_known = int(known.sum() if counts is None else counts[known].sum())
-        if n_known <= FEW or 2 * len(column.values) <= n_known:
-            return False
-        return 2 * len(column.used) > n_known
-    if column.kind != "number" or len(column) != n_rows or not column.known.all():
+        # The values are quick to count, those in use are not.
+        return n_known > FEW and 2 * len(column.values) > n_known and 2 * len(column.used) > n_known
+    if column.kind != "number" or len(column) != n_rows or not known.all():
         return False
-    assert column.numbers is not None
-    numbers = column.numbers
-    if n_rows <= FEW or not could_be_ids(
-        column.name, float(numbers.min()), float(numbers.max()), n_rows
-    ):
+    numbers = np.asarray(column.numbers)
+    if not could_be_ids(column.name, float(numbers.min()), float(numbers.max()), n_rows):
         return False
     return bool((numbers % 1 == 0).all()) and len(np.unique(numbers)) == n_rows
 
@@ -130,14 +124,9 @@ def sentinels(numbers: NDArray[Any], counts: NDArray[np.int64] | None = None) ->
 def _apart(values: NDArray[np.float64], end: float, nines: bool) -> list[str]:
     """Return the end, with its neighbours in a row of codes such as 97, 98, 99, if it lies apart."""
     sign = 1 if end == values[-1] else -1
-    n_codes = 1
-    while (
-        end > 0
-        and n_codes < 3
-        and len(values) > n_codes
-        and values[-n_codes] - values[-n_codes - 1] == 1
-    ):
-        n_codes += 1
+    # Codes in a row follow each other, at most three of them.
+    in_a_row = np.cumprod(np.diff(values[-3:])[::-1] == 1)
+    n_codes = 1 + int(in_a_row.sum()) if end > 0 else 1
     for size in {n_codes, 1} if nines else {1}:
         others = values[:-size]
         if len(others) < (2 if size > 1 else 1):

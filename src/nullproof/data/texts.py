@@ -176,20 +176,22 @@ def _numbers(series: pl.Series, rule: Rule) -> tuple[pl.Series, Found] | None:
     return floats, found
 
 
-def _boolean(value: str) -> bool | None:
-    return {"true": True, "false": False}.get(value.strip().lower())
+def _boolean(value: str) -> int | None:
+    return {"true": 1, "false": 0}.get(value.strip().lower())
 
 
 def _parsed(
-    series: pl.Series, rule: Rule, parse: Callable[[str], Any], dtype: Any
+    series: pl.Series, rule: Rule, parse: Callable[[str], int | None], dtype: Any
 ) -> tuple[pl.Series, Found] | None:
     """Parse the distinct texts of a column, if all but spellings of missing can be."""
+    import polars as pl
+
     values = {value: parse(value) for value in series.drop_nulls().unique().to_list()}
     odd = [value for value, parsed in values.items() if parsed is None]
     found = None if len(odd) == len(values) else _spelled_missing(series, rule, odd)
     if found is None:
         return None
-    return series.replace_strict(values, default=None, return_dtype=dtype), found
+    return series.replace_strict(values, default=None, return_dtype=pl.Int64).cast(dtype), found
 
 
 def _spelled_missing(series: pl.Series, rule: Rule, unreadable: list[str]) -> Found | None:
