@@ -78,11 +78,6 @@ class Rule:
         """The dates and time stamps that were named, as microseconds."""
         return [moment for moment in map(parsed_date, self.named) if moment is not None]
 
-    @property
-    def longest(self) -> int:
-        """The most letters of a spelling."""
-        return max([_LONGEST if self.usual else 0, *map(len, self.named)])
-
     def declaring(self, values: Iterable[str]) -> Rule:
         """Return the rule for a column with more declared values."""
         return replace(self, declared=self.declared.union(values))
@@ -196,18 +191,12 @@ class Missing:
     def _own(self) -> dict[str, tuple[str, ...]]:
         return dict(self.by_column)
 
-    @cached_property
-    def _general(self) -> Rule:
-        return Rule(self.named) if self.only is None else Rule(self.only, usual=False)
-
     def rule(self, column: str, declared: Iterable[str] = (), *, in_file: bool = False) -> Rule:
         """Return the rule of a column; an empty cell of a text file is missing in any case."""
-        rule = self._general
-        if in_file and not rule.usual:
-            rule = replace(rule, named=(*rule.named, ""))
-        if column in self._own:
-            rule = replace(rule, named=(*rule.named, *self._own[column]))
-        return rule.declaring(declared) if declared else rule
+        usual = self.only is None
+        empty = ("",) if in_file and not usual else ()
+        named = (*self.named, *(self.only or ()), *self._own.get(column, ()), *empty)
+        return Rule(named, usual, frozenset(declared))
 
     def settled(self, column: str, kind: str, domain: frozenset[str], *, in_file: bool) -> Rule:
         """Return the rule of a column whose domain is known: what it holds is a value, and nothing else."""
@@ -229,13 +218,8 @@ class Missing:
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Missing:
         """Read the JSON form."""
-        only = document["only"]
-        return cls(
-            tuple(document["missing"]),
-            tuple((name, tuple(own)) for name, own in document["by_column"].items()),
-            None if only is None else tuple(only),
-            tuple(document["as_value"]),
-        )
+        spellings = {**document["by_column"], REST: document["missing"]}
+        return cls.of(spellings, document["only"], document["as_value"])
 
 
 def trimmed(spellings: Collection[Any] | Sequence[Any]) -> tuple[str, ...]:

@@ -342,8 +342,8 @@ class FormatFinder:
         if not self.may_have_one(texts.head(1000), rule):
             return None
         known = texts.drop_nulls().unique().sort()
-        short = known.filter(known.str.len_chars() <= rule.longest).to_list()
-        known = known.filter(~known.is_in([value for value in short if rule.looks_missing(value)]))
+        spelled = [value for value in known.to_list() if rule.looks_missing(value)]
+        known = known.filter(~known.is_in(spelled))
         fitting = _fitting_formats(known, semicolons=self._semicolons) if len(known) else None
         if fitting is None:
             return None
