@@ -55,9 +55,10 @@ def names_rows(column: Column, counts: NDArray[np.int64] | None = None, n_rows: 
     If the cells are groups of cells, ``counts`` has how many are in each, and ``n_rows`` the rows of the
     table.
     """
-    n_rows, known = n_rows or len(column), column.known
+    n_rows = n_rows or len(column)
     if column.declared or column.sets or n_rows <= FEW:
         return False
+    known = column.known
     if column.kind == "category":
         n_known = int(known.sum() if counts is None else counts[known].sum())
         # The values are quick to count, those in use are not.

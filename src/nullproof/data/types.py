@@ -208,7 +208,8 @@ class Column:
     def used(self) -> list[int]:
         """The codes that some cell holds."""
         assert self.codes is not None
-        return np.flatnonzero(np.bincount(self.codes[self.codes >= 0])).tolist()
+        known = self.codes[self.codes >= 0] if self.codes.min(initial=0) < 0 else self.codes
+        return np.flatnonzero(np.bincount(known)).tolist()
 
     @property
     def texts(self) -> list[str]:
