@@ -72,7 +72,7 @@ def _predicted(cells: pl.DataFrame, labels: Any) -> Any:
 def _without_limit() -> Iterator[None]:
     """Every distinct number is a cell."""
 
-    def dealt(spots: Any, weights: Any, n_rows: Any = None) -> tuple[Cells, Any]:  # noqa: ARG001
+    def dealt(spots: Any, weights: Any) -> tuple[Cells, Any]:
         numbers, which = np.unique(spots, return_inverse=True)
         return Cells(numbers, numbers, tally(which, weights, len(numbers))), which
 

@@ -102,8 +102,8 @@ def _as_read(request: Request) -> Any:
 def plain_frames(index: CountIndex, table: Any, points: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return TRAIN with its labels, and the points, as columns of numbers and texts."""
     label = index.schema.label_name
-    table = labelled_rows(table, table.labels(label)).table
-    codes, labels = label_codes(table.labels(label))
+    table, column = labelled_rows(table, table.labels(label))
+    codes, labels = label_codes(column)
     named = pl.Series(label, [str(labels[code]) for code in codes.tolist()])
     train = _plain_frame(table, index.features).with_columns(named)
     return train, _plain_frame(points, index.features)

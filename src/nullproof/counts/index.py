@@ -166,9 +166,9 @@ class CountIndex(IndexFields):
         opened = options.open(table, label, schema)
         labels = opened.labels(label)
         if options.unlabelled == "drop":
-            part = labelled_rows(opened, labels)
-            report_unlabelled(label, opened.n_rows - len(part.rows), len(part.rows))
-            opened, labels = part.table, part.labels
+            n_rows = opened.n_rows
+            opened, labels = labelled_rows(opened, labels)
+            report_unlabelled(label, n_rows - len(labels), len(labels))
         refuse_missing(labels, DROP)
         if schema is not None:
             return cls.of(count_like(schema, opened, labels))

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 from nullproof.data.missing import NOTHING_SPELLED
 from nullproof.data.texts import type_texts
@@ -30,13 +29,8 @@ _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 _ODD = re.compile(r"""^\{|['"\\]""")
 
 
-@dataclass(frozen=True)
-class Attribute:
-    """A column as it is declared."""
-
-    name: str
-    kind: Literal["number", "nominal", "string", "date"]
-    values: tuple[str, ...] = ()
+# The name of a column, and its type: Float64, String, Datetime, or an Enum of the declared values.
+Attribute = tuple[str, Any]
 
 
 def read_arff(name: str, written: str, as_text: Collection[str]) -> pl.DataFrame:
@@ -47,22 +41,21 @@ def read_arff(name: str, written: str, as_text: Collection[str]) -> pl.DataFrame
 
     lines = enumerate(written.split("\n"), start=1)
     attributes = _declared(name, lines)
-    refuse_repeated([attribute.name for attribute in attributes], name)
+    refuse_repeated([own for own, _ in attributes], name)
     numbers, rows = [], []
     for number, line in lines:
         line = line.strip()
         if line and not line.startswith("%"):
             numbers.append(number)
-            rows.append(_cells(f"{name}, line {number}", attributes, line))
+            rows.append(_cells(f"{name}, line {number}", len(attributes), line))
     if not rows:
         raise NullproofError(f"{name} has a header but no rows; give at least one row")
-    columns = [pl.Series(cells, dtype=pl.String) for cells in zip(*rows, strict=True)]
-    return pl.DataFrame(
-        [
-            _typed(name, attribute, cells, numbers, attribute.name in as_text).alias(attribute.name)
-            for attribute, cells in zip(attributes, columns, strict=True)
-        ]
-    )
+    columns = []
+    for (own, kind), cells in zip(attributes, zip(*rows, strict=True), strict=True):
+        texts = pl.Series(own, cells, pl.String)
+        typed = _typed(name, texts, kind, numbers)
+        columns.append(texts if own in as_text else typed)
+    return pl.DataFrame(columns)
 
 
 def _declared(name: str, lines: Iterator[tuple[int, str]]) -> list[Attribute]:
@@ -93,6 +86,8 @@ def _declared(name: str, lines: Iterator[tuple[int, str]]) -> list[Attribute]:
 
 
 def _attribute(where: str, line: str) -> Attribute:
+    import polars as pl
+
     found = _ATTRIBUTE.fullmatch(line)
     if found is None:
         raise NullproofError(f"{where}: an @attribute needs a name and a type; mend that line")
@@ -101,13 +96,13 @@ def _attribute(where: str, line: str) -> Attribute:
     if nominal is not None:
         listed = _split(nominal[1]) if nominal[1].strip() else []
         if listed is not None:
-            return Attribute(name, "nominal", tuple(dict.fromkeys(map(_unquoted, listed))))
+            return name, pl.Enum([*dict.fromkeys(map(_unquoted, listed))])
     typed = _TYPE.fullmatch(declared)
     kind = typed[1].lower() if typed else ""
     if kind == "date":
-        return Attribute(name, "date")
+        return name, pl.Datetime("us")
     if typed and not typed[2] and kind in ("numeric", "real", "integer", "string"):
-        return Attribute(name, "string" if kind == "string" else "number")
+        return name, pl.String() if kind == "string" else pl.Float64()
     raise NullproofError(
         f"{where}: the attribute {name!r} has the type {declared[:40]!r}; give numeric, string, date or "
         "{its values}, with quotes around values that hold spaces, commas or quotes"
@@ -132,7 +127,7 @@ def _split(row: str) -> list[str] | None:
     return fields
 
 
-def _cells(where: str, attributes: Sequence[Attribute], row: str) -> list[str | None]:
+def _cells(where: str, n_attributes: int, row: str) -> list[str | None]:
     """Return the cells of one row as text, None where missing."""
     if row.startswith("{"):
         raise NullproofError(
@@ -141,7 +136,7 @@ def _cells(where: str, attributes: Sequence[Attribute], row: str) -> list[str | 
         )
     if _ODD.search(row):
         fields = _split(row)
-    elif "," in row or len(attributes) == 1:
+    elif "," in row or n_attributes == 1:
         fields = [field.strip() for field in row.split(",")]
     else:
         # Weka takes tabs and spaces for separators too.
@@ -150,37 +145,35 @@ def _cells(where: str, attributes: Sequence[Attribute], row: str) -> list[str | 
         raise NullproofError(
             f"{where}: a quote is never closed or stands inside a value; quote the whole value"
         )
-    if len(fields) != len(attributes):
+    if len(fields) != n_attributes:
         raise NullproofError(
-            f"{where}: the row has {many(len(fields), 'value')} and there are {len(attributes)} "
+            f"{where}: the row has {many(len(fields), 'value')} and there are {n_attributes} "
             "attributes; give one for each, without a weight, in quotes where it holds a comma"
         )
     return [None if field in ("?", "") else _unquoted(field) for field in fields]
 
 
-def _typed(
-    name: str, attribute: Attribute, cells: pl.Series, lines: Sequence[int], as_text: bool
-) -> pl.Series:
-    """Return a column of texts as its attribute declares it; with ``as_text`` they are only checked."""
+def _typed(name: str, cells: pl.Series, kind: Any, lines: Sequence[int]) -> pl.Series:
+    """Return a column of texts as its attribute declares it."""
     import polars as pl
 
-    if attribute.kind == "string":
+    if kind == pl.String:
         return cells
-    if attribute.kind == "nominal":
-        wanted = f"it is declared with {some(map(repr, attribute.values), 5)}"
-        made = cells.cast(pl.Enum([*attribute.values]), strict=False)
-    elif attribute.kind == "date":
+    if kind == pl.Enum:
+        wanted = f"it is declared with {some(map(repr, kind.categories), 5)}"
+        made = cells.cast(kind, strict=False)
+    elif kind == pl.Datetime:
         wanted = "dates are read as 2024-12-31 10:30:00"
         days = [None if x is None else parsed_date(x) for x in cells.to_list()]
-        made = pl.Series(days, dtype=pl.Int64).cast(pl.Datetime("us"))
+        made = pl.Series(cells.name, days, pl.Int64).cast(kind)
     else:
         wanted = "it is declared as numbers"
         typed = type_texts(cells, NOTHING_SPELLED)
-        made = cells.cast(pl.Float64, strict=False) if typed is None else typed[0]
+        made = cells.cast(kind, strict=False) if typed is None else typed[0]
     strange = made.is_null() & cells.is_not_null()
     if strange.any():
         at = int(strange.arg_max() or 0)
         raise NullproofError(
-            f"{name}, line {lines[at]}: {attribute.name!r} is {cells[at][:40]!r} but {wanted}; mend it"
+            f"{name}, line {lines[at]}: {cells.name!r} is {cells[at][:40]!r} but {wanted}; mend it"
         )
-    return cells if as_text else made
+    return made

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -33,7 +33,7 @@ Whole = NDArray[np.int64]
 Doubles = NDArray[np.float64]
 # By bin, the least and the greatest number or moment that the table shows there.
 Shown = Mapping[int, tuple[Any, Any]]
-ONE_BIN = (-math.inf, math.inf)
+ONE_BIN: tuple[float, ...] = (-math.inf, math.inf)
 # So few numbers are looked up among the edges; of more, all are compared with each of a few edges.
 _SHORT, _FEW_EDGES = 500, 32
 
@@ -75,23 +75,16 @@ def rounded_down(numbers: NDArray[Any]) -> Doubles:
 
 def tally(codes: NDArray[np.integer], weights: Whole | None, size: int) -> Whole:
     """Add up the rows of each code."""
-    if weights is None and size <= 8 and len(codes) > 2048:
-        # To compare all is faster than to count each at its place, but takes longer to begin.
-        return np.array([np.count_nonzero(codes == code) for code in range(size)], dtype=np.int64)
     # As doubles weights are exact: no table has 2**53 rows.
-    return np.bincount(codes, weights, minlength=size).astype(np.int64)
+    return np.bincount(codes, weights, minlength=size).astype(np.int64, copy=False)
 
 
 @dataclass(frozen=True)
 class Rows:
     """What edges may follow from besides the numbers.
 
-    Parameters
-    ----------
-    labels
-        The number of each row's label; ``"mdl"`` alone needs them.
-    weights
-        How many rows each cell stands for; None for one.
+    That is the number of each row's label, which ``"mdl"`` alone needs, and how many rows each cell stands
+    for, None for one.
     """
 
     labels: NDArray[np.integer] | None = None
@@ -105,42 +98,31 @@ class Rows:
 
 def learn_bins(
     column: Column, bins: int, binning: Binning, rows: Rows
-) -> tuple[tuple[float, ...], NDArray[Any], Shown]:
-    """Return the edges of a column's bins, the bin of each cell, and the extremes of each bin in use.
+) -> tuple[tuple[float, ...], Shown]:
+    """Return the edges of a column's bins, and the extremes of each bin in use.
 
     Edges follow from the known, finite numbers; infinite ones fall into the end bins.
     """
-    numbers, kind = column.numbers, column.kind
+    numbers = column.numbers
     assert numbers is not None
     held = np.isfinite(numbers) if numbers.dtype.kind == "f" else column.known
-    whole = bool(held.all())
-    spots = numbers if whole else numbers[held]
-    if kind == "number":
+    spots, rest = numbers, numbers[:0]
+    if not held.all():
+        spots, rest, rows = numbers[held], numbers[~held], rows.some(held)
+    if column.kind == "number":
         spots = spots.astype(np.float64, copy=False)
-    rows = rows if whole else rows.some(held)
+    edges, ends = ONE_BIN, [spots]
     if binning == "mdl" and len(spots):
         cells, which = dealt(spots, rows.weights)
-        edges = mdl_edges(cells, which, rows)
-        # No edge parts the numbers of a cell.
-        codes: NDArray[Any] = bin_codes(cells.lows, edges, kind)[which]
-        shown = shown_numbers(np.concatenate([cells.lows, cells.highs]), edges, kind)
-    else:
-        edges = ONE_BIN
-        if binning == "quantile":
-            edges = _quantile_edges(spots, bins, rows.weights)
-        elif binning == "uniform" and len(spots):
-            ends = rounded_down(spots)
-            edges = uniform_edges(float(ends.min()), float(ends.max()), bins)
-        codes = bin_codes(spots, edges, kind)
-        shown = _extremes_by_bin(spots, codes, len(edges) - 1)
-    if not whole:
-        own, rest = codes, numbers[~held]
-        codes = np.full(len(numbers), MISSING, dtype=own.dtype)
-        codes[held] = own
-        if numbers.dtype.kind == "f":
-            codes[~held] = bin_codes(rest, edges, kind)
-            shown = both_shown(shown, shown_numbers(rest[~np.isnan(rest)], edges, kind))
-    return edges, codes, shown
+        edges, ends = mdl_edges(cells, which, rows), [cells.lows, cells.highs]
+    elif binning == "quantile":
+        edges = _quantile_edges(spots, bins, rows.weights)
+    elif binning == "uniform" and len(spots):
+        low, high = rounded_down(np.array([spots.min(), spots.max()])).tolist()
+        edges = uniform_edges(low, high, bins)
+    if numbers.dtype.kind == "f":
+        ends.append(rest[~np.isnan(rest)])
+    return edges, shown_numbers(np.concatenate(ends), edges, column.kind)
 
 
 # Equal width, equal shares.
@@ -291,27 +273,13 @@ class Cells:
         return Stretches(self.lows[places[first]], self.highs[places[last]]), which
 
 
-def dealt(
-    spots: NDArray[Any], weights: Whole | None = None, n_rows: int | None = None
-) -> tuple[Cells, NDArray[np.intp]]:
-    """Return the cells of some places on a line, and the number of each place's cell.
+def dealt(spots: NDArray[Any], weights: Whole | None = None) -> tuple[Cells, NDArray[np.intp]]:
+    """Return the cells of some places on a line (doubles, or microseconds), and the cell of each place.
 
-    Parameters
-    ----------
-    spots
-        Doubles, or whole microseconds.
-    weights
-        How many rows each place stands for; None for one.
-    n_rows
-        The rows of the whole line, if these places are a crowded stretch of it.
+    ``weights`` is how many rows each place stands for, None for one.
     """
-    if weights is None and n_rows is None and len(spots) < SHARE:
-        # Every cell of several numbers would be crowded.
-        values, which, totals = np.unique(spots + 0, return_inverse=True, return_counts=True)
-        return Cells(values, values, totals), which
-    total = len(spots) if weights is None else int(weights.sum())
-    n_rows = total if n_rows is None else n_rows
-    whole = Cells(*(np.array([end]) for end in (spots.min(), spots.max(), total)))
+    n_rows = len(spots) if weights is None else int(weights.sum())
+    whole = Cells(*(np.array([end]) for end in (spots.min(), spots.max(), n_rows)))
     if not whole.crowded(n_rows).any():
         return whole, np.zeros(len(spots), dtype=np.intp)
     keys, numbers = dense(Stretches(whole.lows, whole.highs).keys(spots, 0))
@@ -402,8 +370,6 @@ def _merged(totals: Whole) -> Whole:
 # The rule of Fayyad and Irani. Cuts that differ by less than so many bits a row are as good as each
 # other, and a gain that exceeds its price by less does not pay: sums of logarithms are not more exact.
 _SLACK = 2.0**-36
-# Logarithms of smaller counts are looked up.
-_FEW = 4096
 
 
 def _cuts(lows: Doubles, highs: Doubles, counts: Whole) -> tuple[float, ...]:
@@ -463,7 +429,7 @@ def _best_cut(below: Whole) -> int | None:
     n_rows = int(whole[-1, 0])
     # All at once: most pieces are so short that a call of NumPy takes longer than its work.
     parts = np.concatenate([until, whole - left], axis=1)
-    bits = _bits(parts, n_rows)
+    bits = _bits(parts)
     either = bits[:n_cuts] + bits[n_cuts + 1 :]
     tied = (either <= either.min() + _SLACK * n_rows).nonzero()[0]
     best = int(tied[np.abs(2 * left[-1, tied] - n_rows).argmin()])
@@ -478,7 +444,7 @@ def split_pays(left: Sequence[int], right: Sequence[int]) -> bool:
     columns = np.concatenate([counts, counts.sum(axis=0)[None]])
     if not columns[-1].all() or np.count_nonzero(columns[:-1, 0]) < 2:
         return False
-    return _pays(columns.T.tolist(), _bits(columns, int(columns[-1, 0])).tolist())
+    return _pays(columns.T.tolist(), _bits(columns).tolist())
 
 
 def _pays(parts: list[list[int]], bits: list[float]) -> bool:
@@ -492,22 +458,12 @@ def _pays(parts: list[list[int]], bits: list[float]) -> bool:
     return gain > price + _SLACK * n_rows
 
 
-def _bits(counts: Whole, most: int) -> Doubles:
+def _bits(counts: Whole) -> Doubles:
     """Return rows times entropy, of each column of counts by label and of their sum."""
-    logs = _few_times_log()[counts] if most < _FEW else _times_log(counts)
+    numbers = counts.astype(np.float64)
+    logs = numbers * np.log2(np.maximum(numbers, 1.0))
     bits: Doubles = logs[-1] - logs[:-1].sum(axis=0)
     return bits
-
-
-@cache
-def _few_times_log() -> Doubles:
-    return _times_log(np.arange(_FEW))
-
-
-def _times_log(counts: Whole) -> Doubles:
-    numbers = counts.astype(np.float64)
-    product: Doubles = numbers * np.log2(np.maximum(numbers, 1.0))
-    return product
 
 
 # How a bin is written: as its one number, as a range of whole numbers, or as an interval.
@@ -515,19 +471,13 @@ def _times_log(counts: Whole) -> Doubles:
 _FEWEST_DIGITS, _USUAL_DIGITS, _ALL_DIGITS = 3, 5, 17
 
 
-def _extremes_by_bin(spots: NDArray[Any], codes: NDArray[np.integer], n_bins: int) -> Shown:
-    """Return the least and the greatest place that each bin holds; negative codes are in none."""
-    # Cells in no bin end up in the last place, which is not looked at.
-    lows, highs = _extremes((spots, spots), codes, n_bins + 1)
-    used = np.flatnonzero(lows[:-1] <= highs[:-1]).tolist()
-    return {b: (lows[b].item(), highs[b].item()) for b in used}
-
-
 def shown_numbers(array: NDArray[Any], edges: tuple[float, ...], kind: Kind) -> Shown:
     """Return the least and the greatest of some numbers in each bin."""
     if kind == "number":
         array = array.astype(np.float64, copy=False)
-    return _extremes_by_bin(array, bin_codes(array, edges, kind), len(edges) - 1)
+    lows, highs = _extremes((array, array), bin_codes(array, edges, kind), len(edges) - 1)
+    used = np.flatnonzero(lows <= highs).tolist()
+    return {b: (lows[b].item(), highs[b].item()) for b in used}
 
 
 def both_shown(*parts: Shown) -> Shown:

@@ -10,6 +10,7 @@ import datetime as dt
 import decimal
 import math
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,7 +18,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.data.labels import Labelled, known_label_codes, labelled_rows
+from nullproof.data.labels import known_label_codes, labelled_rows
 from nullproof.data.options import AS_USUAL, refuse_seed
 from nullproof.data.points import RowNames, row_names
 from nullproof.data.schema import Encoded, Schema, decode, encode
@@ -26,6 +27,7 @@ from nullproof.data.types import (
     Column,
     as_number,
     at_microseconds,
+    distinct,
     in_order,
     is_missing,
     is_number,
@@ -44,22 +46,16 @@ def set_cells(frame: nw.DataFrame[Any], changes: Changes) -> Any:
 
     A column keeps its type if that holds the new values; else it gets a wider one.
     """
-    native = frame.to_native()
     is_pandas, is_polars = frame.implementation.is_pandas_like(), frame.implementation.is_polars()
-    native = native.copy() if is_pandas else native
+    set_own = _set_pandas if is_pandas else _set_series if is_polars else _set_arrow
+    columns = []
     for name, cells in changes.items():
-        if not cells:
-            continue
-        dtype = frame[name].dtype
-        new = {row: held(value, dtype) for row, value in cells.items()}
-        if is_pandas:
-            native[name] = _set_pandas(native[name], new)
-        elif is_polars:
-            native = native.with_columns(_set_series(native[name], new))
-        else:
-            place = native.schema.get_field_index(name)
-            native = native.set_column(place, name, _set_arrow(name, native[name], new))
-    return native
+        if cells:
+            column = frame[name]
+            new = {row: held(value, column.dtype) for row, value in cells.items()}
+            made = set_own(column.to_native(), new)
+            columns.append(nw.from_native(made, series_only=True).alias(name))
+    return frame.with_columns(*columns).to_native()
 
 
 def held(value: Any, dtype: Any) -> Any:
@@ -71,9 +67,12 @@ def held(value: Any, dtype: Any) -> Any:
     if isinstance(value, str) and dtype == nw.Time:
         return dt.time.fromisoformat(value)
     if isinstance(value, str) and dtype.is_numeric():
-        return held(as_number(value), dtype)
+        value = as_number(value)
     if isinstance(value, dt.datetime) and dtype in (nw.Date, nw.Datetime):
-        return _in_zone(value, getattr(dtype, "time_zone", None))
+        # In the zone of the column, or in UTC without one.
+        in_utc = value if value.tzinfo else value.replace(tzinfo=dt.UTC)
+        has_zone = getattr(dtype, "time_zone", None) is not None
+        return in_utc if has_zone else in_utc.astimezone(dt.UTC).replace(tzinfo=None)
     if is_number(value):
         if dtype == nw.Decimal:
             return decimal.Decimal(text(value))
@@ -83,13 +82,6 @@ def held(value: Any, dtype: Any) -> Any:
             return float(value)
         return int(value) if float(value).is_integer() else float(value)
     return value
-
-
-def _in_zone(value: dt.datetime, zone: str | None) -> dt.datetime:
-    """Return a moment with a zone where the column has one, else in UTC without."""
-    if value.tzinfo is None:
-        return value.replace(tzinfo=dt.UTC) if zone else value
-    return value if zone else value.astimezone(dt.UTC).replace(tzinfo=None)
 
 
 def _set_pandas(column: Any, cells: Mapping[int, Any]) -> Any:
@@ -142,32 +134,18 @@ def _set_series(column: pl.Series, cells: Mapping[int, Any]) -> pl.Series:
     return both.gather(places)
 
 
-def _set_arrow(name: str, column: Any, cells: Mapping[int, Any]) -> Any:
+def _set_arrow(column: Any, cells: Mapping[int, Any]) -> Any:
     """Return a column of Arrow with some cells changed, of its own type if that holds them."""
     import polars as pl
     import pyarrow as pa
 
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-    made = _set_series(pl.Series(name, pl.from_arrow(column)), cells).to_arrow()
-    try:
-        return made.cast(kind)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        # A type that is too narrow for one of them.
-        return made
-
-
-def _set_rows(rows: Sequence[Any], names: Sequence[str], changes: Changes) -> list[tuple[Any, ...]]:
-    """Return plain rows with some cells changed."""
-    columns = [
-        [
-            changes.get(name, {}).get(place, row[name] if isinstance(row, Mapping) else row[j])
-            for place, row in enumerate(rows)
-        ]
-        for j, name in enumerate(names)
-    ]
-    return list(zip(*columns, strict=True))
+    plain = column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+    made = _set_series(pl.Series(pl.from_arrow(plain)), cells).to_arrow()
+    with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        # Unless the type is too narrow for one of them.
+        made = made.cast(kind)
+    return pa.chunked_array([made])
 
 
 @dataclass(frozen=True)
@@ -182,7 +160,7 @@ class TrainingTable:
     source: Any
     table: Table
     row_labels: NDArray[np.int32]
-    counted: Labelled
+    counted: Table
     labels: Sequence[Any] = ()
 
     @classmethod
@@ -190,19 +168,19 @@ class TrainingTable:
         cls, schema: Schema, source: Any, labels: Sequence[Any] | None = None
     ) -> TrainingTable:
         """Open a data frame or a file with its label column, or plain rows with their labels."""
-        if labels is not None:
-            table = rows_like(schema, source)
-            column = labels_apart(labels)
-        else:
-            table = AS_USUAL.open(source, schema.label_name, schema)
-            column = table.labels(schema.label_name)
-        counted = Labelled(table, column, np.arange(len(column)))
         if labels is None:
-            counted = labelled_rows(table, column)
-        row_labels = np.full(len(column), -1, dtype=np.int32)
-        row_labels[counted.rows] = known_label_codes(
-            schema, counted.labels, "give the table that was counted"
-        )
+            table = AS_USUAL.open(source, schema.label_name, schema)
+            counted, column = labelled_rows(table, table.labels(schema.label_name))
+        else:
+            table = counted = rows_like(schema, source)
+            column = labels_apart(labels)
+            if len(column) != table.n_rows:
+                raise NullproofError(
+                    f"there are {table.n_rows} rows but {len(column)} labels; give one label per row"
+                )
+        row_labels = np.full(table.n_rows, -1, dtype=np.int32)
+        codes = known_label_codes(schema, column, "give the table that was counted")
+        row_labels[slice(None) if counted.rows is None else counted.rows] = codes
         return cls(schema, source, table, row_labels, counted, () if labels is None else labels)
 
     def names(self, key: str | None) -> RowNames | None:
@@ -220,7 +198,11 @@ class TrainingTable:
         """Return the table with some cells changed, None for blank; of the same type."""
         if self.table.frame is not None:
             return set_cells(self.table.frame, changes)
-        return _set_rows(self.source, self.table.names, changes)
+        columns = {name: [*cells] for name, cells in self.table.columns.items()}
+        for name, cells in changes.items():
+            for row, value in cells.items():
+                columns[name][row] = value
+        return [*zip(*columns.values(), strict=True)]
 
     def extended(
         self, rows: Sequence[tuple[int, Sequence[int]]], frame: nw.DataFrame[Any] | None = None
@@ -238,8 +220,7 @@ class TrainingTable:
         labels, blank = [self._label(code) for code, _ in rows], [None] * len(rows)
         if frame is None:
             columns = [values.get(name, blank) for name in self.table.names]
-            before = _set_rows(self.source, self.table.names, {})
-            return [*before, *zip(*columns, strict=True)], [*self.labels, *labels]
+            return [*self.changed({}), *zip(*columns, strict=True)], [*self.labels, *labels]
         values[self.schema.label_name] = labels
         longer = nw.concat([frame, frame[[0] * len(rows)]]) if rows else frame
         if longer.implementation.is_pandas_like():
@@ -252,12 +233,10 @@ class TrainingTable:
     def _label(self, code: int) -> Any:
         """Return a label as the table writes it, where it shows it."""
         shown = np.flatnonzero(self.row_labels == code)
-        frame = self.table.frame
         if not len(shown):
             return self.schema.labels[code]
-        if frame is None:
-            return self.labels[int(shown[0])]
-        return frame[self.schema.label_name][int(shown[0])]
+        frame = self.table.frame
+        return (self.labels if frame is None else frame[self.schema.label_name])[int(shown[0])]
 
     def filled(self, changes: Changes) -> Any:
         """Return the table with all missing cells filled; a set of one candidate becomes that value."""
@@ -275,10 +254,10 @@ class ColumnWriter:
 
     def __init__(self, training: TrainingTable, j: int) -> None:
         self.feature, self.table = training.schema.features[j], training.table
-        self.column = training.counted.table.like(self.feature)
+        self.column = training.counted.like(self.feature)
         self.encoded = encode(self.feature, self.column)
         rows = training.counted.rows
-        if len(rows) < self.table.n_rows:
+        if rows is not None:
             # Rows without a label hold no value of the domain.
             codes = np.full(self.table.n_rows, self.feature.n_values, dtype=np.int64)
             codes[rows] = self.encoded.codes
@@ -445,15 +424,11 @@ def _rank_weights(column: Column) -> NDArray[np.float64]:
     known = column.known
     ranks = np.ones(len(column))
     if column.numbers is not None:
-        ranks[known] += np.unique(column.held, return_inverse=True)[1]
+        ranks[known] += distinct(column.held)[1]
     else:
-        assert column.codes is not None
-        codes = column.codes[known]
-        places = np.zeros(len(column.values))
-        used = np.unique(codes).tolist()
-        rank = {v: r for r, v in enumerate(in_order({column.values[code] for code in used}))}
-        places[used] = [rank[column.values[code]] for code in used]
-        ranks[known] += places[codes]
+        rank = {value: place for place, value in enumerate(in_order({*column.texts}))}
+        table = np.array([rank.get(value, 0) for value in column.values])
+        ranks[known] += table[np.asarray(column.codes)[known]]
     # Sums of whole numbers are exact, hence the same on every machine.
     weights: NDArray[np.float64] = ranks / (ranks.sum() / max(len(ranks), 1))
     return weights

@@ -27,7 +27,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from nullproof.data.sources import FileOptions, Reading, Stamp, Table, table_of_polars
+from nullproof.data.sources import (
+    FileOptions,
+    Reading,
+    Stamp,
+    Table,
+    check_limits,
+    table_of_polars,
+)
 from nullproof.data.texts import exact_as_doubles, plain_numbers, type_file
 from nullproof.data.types import as_number, text
 from nullproof.errors import NullproofError, missing_extra, notice
@@ -65,7 +72,8 @@ _BYTE_ORDER_MARKS = {
 # Windows writes this in Western Europe and America; most bytes of such a text are ASCII.
 _WINDOWS, _LEAST_ASCII = "cp1252", 0.7
 _ASCII = bytes(range(0x20, 0x7F)) + b"\t\r\n\f"
-_CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+# Control characters, and bytes that stand for no letter there.
+_NOT_WINDOWS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f\x81\x8d\x8f\x90\x9d]")
 
 
 def read_file(path: str | Path, asked: Reading) -> Table:
@@ -99,7 +107,7 @@ class Content:
             # A pipe, as the shell makes one of <(zcat train.csv.gz), can be read only once.
             self.data = self.path.read_bytes()
         self._unpack()
-        if not self.start(1):
+        if not self.read(1):
             raise self.error("is empty; give a table with a header row")
         self.form = self._find_form(options.encoding)
         strange = [name for name in options.given if name not in _TAKEN.get(self.form, ())]
@@ -116,13 +124,9 @@ class Content:
     def open(self) -> BinaryIO:
         return self.path.open("rb") if self.data is None else io.BytesIO(self.data)
 
-    def start(self, size: int) -> bytes:
+    def read(self, size: int = -1) -> bytes:
         with self.open() as stream:
             return stream.read(size)
-
-    def read(self) -> bytes:
-        with self.open() as stream:
-            return stream.read()
 
     def lines(self) -> io.TextIOWrapper:
         return io.TextIOWrapper(cast("Any", self.open()), encoding="utf-8-sig", newline="")
@@ -153,7 +157,7 @@ class Content:
         return False
 
     def _unpack(self) -> None:
-        start = self.start(4)
+        start = self.read(4)
         opener: Any = gzip
         kind, problems = "gzip", (OSError, EOFError, zlib.error)
         if start == b"\x28\xb5\x2f\xfd":
@@ -182,7 +186,7 @@ class Content:
 
     def _find_form(self, encoding: str | None) -> str:
         """Return what the file is, by its first bytes; text is decoded."""
-        start = self.start(8)
+        start = self.read(8)
         for mark, form in _FORMS.items():
             if start.startswith(mark):
                 return form
@@ -199,15 +203,15 @@ class Content:
 
     def _decode(self, encoding: str | None) -> None:
         """Turn text into UTF-8: from the given encoding, by its mark, or as Windows writes it."""
-        start = self.start(1 << 16)
+        start = self.read(1 << 16)
         marks = (own for mark, own in _BYTE_ORDER_MARKS.items() if start.startswith(mark))
         encoding = encoding or next(marks, None)
         if encoding is None:
             if b"\0" in start:
                 raise self.error(f"is not a table; give a {KINDS}")
-            if not self._is_utf8():
-                self._decode_as_windows()
-            return
+            if self._is_utf8():
+                return
+            encoding = self._windows_encoding()
         try:
             written = self.read().decode(encoding)
         except UnicodeDecodeError as problem:
@@ -230,33 +234,29 @@ class Content:
 
     def _is_utf8(self) -> bool:
         decoder = codecs.getincrementaldecoder("utf-8")()
-        with self.open() as stream:
-            try:
-                while block := stream.read(1 << 22):
-                    decoder.decode(block)
-                decoder.decode(b"", final=True)
-            except UnicodeDecodeError:
-                return False
-        return True
+        with self.open() as stream, suppress(UnicodeDecodeError):
+            while block := stream.read(1 << 22):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+            return True
+        return False
 
-    def _decode_as_windows(self) -> None:
-        """Decode text that is not UTF-8 as Windows writes it, with a notice, or reject it."""
+    def _windows_encoding(self) -> str:
+        """Return the encoding of Windows, with a notice, for text that it can be; reject any other."""
         raw = self.read()
         n_ascii = len(raw) - len(raw.translate(None, _ASCII))
-        if n_ascii >= _LEAST_ASCII * len(raw) and not _CONTROLS.search(raw):
-            with suppress(UnicodeDecodeError):
-                self.data = raw.decode(_WINDOWS).encode()
-                notice(
-                    f"{self.name} is not UTF-8 text and was read as {_WINDOWS} (Windows, Western Europe); "
-                    "if letters look wrong, name its encoding: encoding= or --encoding"
-                )
-                return
-        at = len(raw.decode(errors="replace").partition("\ufffd")[0].encode())
-        line, column = raw.count(b"\n", 0, at) + 1, at - raw.rfind(b"\n", 0, at)
-        raise self.error(
-            f"is not UTF-8 text (line {line}, byte {column}); save it as UTF-8, or name its encoding: "
-            "encoding= or --encoding"
+        if n_ascii < _LEAST_ASCII * len(raw) or _NOT_WINDOWS.search(raw):
+            at = len(raw.decode(errors="replace").partition("\ufffd")[0].encode())
+            line, column = raw.count(b"\n", 0, at) + 1, at - raw.rfind(b"\n", 0, at)
+            raise self.error(
+                f"is not UTF-8 text (line {line}, byte {column}); save it as UTF-8, or name its encoding: "
+                "encoding= or --encoding"
+            )
+        notice(
+            f"{self.name} is not UTF-8 text and was read as {_WINDOWS} (Windows, Western Europe); if "
+            "letters look wrong, name its encoding: encoding= or --encoding"
         )
+        return _WINDOWS
 
 
 def _spare_memory() -> int:
@@ -377,6 +377,7 @@ def _read_header(content: Content, options: FileOptions) -> Header:
         raise content.error("is empty; give a table with a header row")
     if first.endswith("\r"):
         raise content.error("ends its lines in CR alone; save it with LF or CRLF")
+    check_limits(n_columns=len(names))
     if not options.header:
         return Header(separator, [f"c{j + 1}" for j in range(len(names))], n_above, False)
     _check_header(names, content.name)
@@ -408,7 +409,7 @@ def _read_rows(content: Content, header: Header, asked: Reading) -> pl.DataFrame
             return pl.DataFrame(schema=texts)
 
     frame: pl.DataFrame | None = None
-    start = content.start(_HEAD_BYTES)
+    start = content.read(_HEAD_BYTES)
     if len(start) == _HEAD_BYTES:
         kept = {*asked.as_text, *(asked.like or ())}
         head = start[: start.rfind(b"\n") + 1]

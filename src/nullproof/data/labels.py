@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,14 +26,12 @@ def label_codes(labels: Column) -> tuple[NDArray[np.int32], tuple[Any, ...]]:
         check_limits(n_labels=len(found))
         names = found.tolist()
         return codes, tuple(map(date_text, names) if labels.kind == "date" else names)
-    assert labels.codes is not None
-    held = np.flatnonzero(np.bincount(labels.codes, minlength=len(labels.values))).tolist()
-    check_limits(n_labels=len(held))
-    used = in_order({labels.values[code] for code in held})
+    used = in_order({*labels.texts})
+    check_limits(n_labels=len(used))
     place = {value: code for code, value in enumerate(used)}
     table = np.array([place.get(value, -1) for value in labels.values], dtype=np.int32)
     is_boolean = labels.kind == "boolean"
-    return table.take(labels.codes), tuple(x == "true" for x in used) if is_boolean else used
+    return table[labels.codes], tuple(x == "true" for x in used) if is_boolean else used
 
 
 def known_label_codes(
@@ -100,21 +97,12 @@ def mend_labels(n_missing: int, how: str = "") -> str:
     return f"fill {them} in or leave {rows} out{how and f' ({how})'}: labels are never missing"
 
 
-@dataclass(frozen=True)
-class Labelled:
-    """Some rows of a table: their cells, their labels, and where they stand in it."""
-
-    table: Table
-    labels: Column
-    rows: NDArray[np.intp]
-
-
-def labelled_rows(table: Table, labels: Column) -> Labelled:
+def labelled_rows(table: Table, labels: Column) -> tuple[Table, Column]:
     """Return the rows whose label is known; whatever the others hold, it has no say in anything."""
     if labels.known.all():
-        return Labelled(table, labels, np.arange(len(labels)))
+        return table, labels
     rows = np.flatnonzero(labels.known)
-    return Labelled(table.some(rows), labels.rows(rows), rows)
+    return table.some(rows), labels.rows(rows)
 
 
 def report_unlabelled(label: str, n_dropped: int, n_left: int) -> None:

@@ -40,31 +40,25 @@ Spellings = Collection[Any] | Mapping[str, Collection[Any]]
 
 @dataclass(frozen=True)
 class Found:
-    """What a column spells: the texts that are missing, without spaces those held, and doubtful values."""
+    """What a column spells: the texts that are missing, and doubtful ones that are values."""
 
     gone: frozenset[str] = frozenset()
-    taken: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """The spellings that were taken as missing."""
+        return _bare(self.gone)
 
 
 @dataclass(frozen=True)
 class Rule:
     """What means missing in one column.
 
-    Parameters
-    ----------
-    named
-        Spellings that were named: always missing, in columns of numbers too.
-    usual
-        Whether the usual spellings are missing besides.
-    declared
-        Texts that are values of the column, however they look.
-    doubtful
-        What the doubtful spellings are: judged by the column, missing, or values.
-    retypes
-        Whether texts beside spelled missing cells may turn out to be numbers, dates or booleans.
-    by_number
-        Whether a text that writes a named number or moment in another way is missing too.
+    Spellings that were ``named`` do, in columns of numbers too, and ``by_number`` texts that write a named
+    number or moment in another way; besides them the ``usual`` ones, unless ``declared`` as values. The
+    ``doubtful`` ones are judged by the column, missing, or values. If it ``retypes``, texts beside spelled
+    missing cells may turn out to be numbers, dates or booleans.
     """
 
     named: tuple[str, ...] = ()
@@ -84,11 +78,6 @@ class Rule:
         """The dates and time stamps that were named, as microseconds."""
         return [moment for moment in map(parsed_date, self.named) if moment is not None]
 
-    @property
-    def longest(self) -> int:
-        """The most letters of a spelling."""
-        return max([_LONGEST if self.usual else 0, *map(len, self.named)])
-
     def declaring(self, values: Iterable[str]) -> Rule:
         """Return the rule for a column with more declared values."""
         return replace(self, declared=self.declared.union(values))
@@ -103,17 +92,13 @@ class Rule:
         bare = value.strip()
         if self._is_named(bare):
             return True
-        return (
-            self.usual
-            and len(bare) <= _LONGEST
-            and bare.lower() in _USUAL
-            and value not in self.declared
-        )
+        is_usual = self.usual and len(bare) <= _LONGEST and bare.lower() in _USUAL
+        return is_usual and value not in self.declared
 
     def is_missing(self, value: str) -> bool:
         """Return whether a text is surely missing."""
         bare = value.strip()
-        return self.looks_missing(value) and (self._is_named(bare) or bare.lower() in SURE)
+        return self.looks_missing(value) and (bare.lower() in SURE or self._is_named(bare))
 
     def _is_named(self, bare: str) -> bool:
         if bare in self.named or not self.by_number:
@@ -123,25 +108,19 @@ class Rule:
     def find(self, held: Iterable[str], other: Collection[str] = (), marked: bool = False) -> Found:
         """Find the spellings of missing among the distinct texts that a column holds.
 
-        Parameters
-        ----------
-        other
-            Further values of the column that are known not to be spellings.
-        marked
-            Whether the column has missing cells besides.
+        ``other`` are further values that are known not to be spellings; ``marked`` says that the column has
+        missing cells besides.
         """
         held = list(held)
-        spelled = [value for value in held if self.looks_missing(value)]
-        if not spelled:
-            return Found()
-        sure = {value for value in spelled if self.is_missing(value)}
-        doubtful = [value for value in spelled if value not in sure]
+        spelled = {value for value in held if self.looks_missing(value)}
+        doubtful = {value for value in spelled if not self.is_missing(value)}
         stay = self.doubtful == "values"
         if self.doubtful == "judged" and doubtful:
-            values = {*held, *other, *self.declared}.difference(spelled)
-            stay = _are_values(len(doubtful), values, marked or bool(sure))
-        gone = sure if stay else sure.union(doubtful)
-        return Found(frozenset(gone), _bare(gone), _bare(doubtful) if stay else ())
+            values = {*held, *other, *self.declared} - spelled
+            stay = _are_values(len(doubtful), values, marked or spelled != doubtful)
+        return Found(
+            frozenset(spelled - doubtful if stay else spelled), _bare(doubtful) if stay else ()
+        )
 
 
 def _are_values(n_doubtful: int, others: Collection[str], marked: bool) -> bool:
@@ -172,16 +151,8 @@ NOTHING_SPELLED = Rule(usual=False)
 class Missing:
     """What means missing in a table: the options ``missing``, ``missing_only`` and ``missing_is_value``.
 
-    Parameters
-    ----------
-    named
-        Spellings besides the usual ones, for all columns.
-    by_column
-        The same for single columns.
-    only
-        Spellings instead of the usual ones; None to have those.
-    as_value
-        The columns where missing is an answer of its own.
+    ``named`` are spellings besides the usual ones for all columns, ``by_column`` for single ones, ``only``
+    those instead of the usual ones, None to have these; in the columns ``as_value`` missing is an answer.
     """
 
     named: tuple[str, ...] = ()
@@ -197,21 +168,20 @@ class Missing:
         missing_is_value: Collection[str] = (),
     ) -> Missing:
         """Read the options."""
-        by_column: dict[str, tuple[str, ...]] = {}
-        named: Collection[Any] = ()
+        by_column = {}
         if isinstance(missing, Mapping):
             by_column = {str(name): trimmed(own) for name, own in missing.items()}
             named = by_column.pop(REST, ())
         else:
-            named = missing or ()
-        if missing_only is not None and trimmed(named):
+            named = trimmed(missing or ())
+        if missing_only is not None and named:
             raise NullproofError(
-                f"missing is {trimmed(named)!r} and missing_only {trimmed(missing_only)!r}; give "
+                f"missing is {named!r} and missing_only {trimmed(missing_only)!r}; give "
                 "missing to add to the usual spellings, or missing_only to replace them"
             )
         as_value = (missing_is_value,) if isinstance(missing_is_value, str) else missing_is_value
         return cls(
-            trimmed(named),
+            named,
             tuple(sorted(by_column.items())),
             None if missing_only is None else trimmed(missing_only),
             tuple(map(str, as_value)),
@@ -221,18 +191,12 @@ class Missing:
     def _own(self) -> dict[str, tuple[str, ...]]:
         return dict(self.by_column)
 
-    @cached_property
-    def _general(self) -> Rule:
-        return Rule(self.named) if self.only is None else Rule(self.only, usual=False)
-
     def rule(self, column: str, declared: Iterable[str] = (), *, in_file: bool = False) -> Rule:
         """Return the rule of a column; an empty cell of a text file is missing in any case."""
-        rule = self._general
-        if in_file and not rule.usual:
-            rule = replace(rule, named=(*rule.named, ""))
-        if column in self._own:
-            rule = replace(rule, named=(*rule.named, *self._own[column]))
-        return rule.declaring(declared) if declared else rule
+        usual = self.only is None
+        empty = ("",) if in_file and not usual else ()
+        named = (*self.named, *(self.only or ()), *self._own.get(column, ()), *empty)
+        return Rule(named, usual, frozenset(declared))
 
     def settled(self, column: str, kind: str, domain: frozenset[str], *, in_file: bool) -> Rule:
         """Return the rule of a column whose domain is known: what it holds is a value, and nothing else."""
@@ -254,13 +218,8 @@ class Missing:
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Missing:
         """Read the JSON form."""
-        only = document["only"]
-        return cls(
-            tuple(document["missing"]),
-            tuple((name, tuple(own)) for name, own in document["by_column"].items()),
-            None if only is None else tuple(only),
-            tuple(document["as_value"]),
-        )
+        spellings = {**document["by_column"], REST: document["missing"]}
+        return cls.of(spellings, document["only"], document["as_value"])
 
 
 def trimmed(spellings: Collection[Any] | Sequence[Any]) -> tuple[str, ...]:

@@ -56,22 +56,17 @@ def names_rows(column: Column, counts: NDArray[np.int64] | None = None, n_rows: 
     table.
     """
     n_rows = n_rows or len(column)
-    if column.declared or column.sets:
+    if column.declared or column.sets or n_rows <= FEW:
         return False
+    known = column.known
     if column.kind == "category":
-        assert column.codes is not None
-        known = column.codes >= 0
         n_known = int(known.sum() if counts is None else counts[known].sum())
-        if n_known <= FEW or 2 * len(column.values) <= n_known:
-            return False
-        return 2 * int(np.count_nonzero(np.bincount(column.codes[known]))) > n_known
-    if column.kind != "number" or len(column) != n_rows or not column.known.all():
+        # The values are quick to count, those in use are not.
+        return n_known > FEW and 2 * len(column.values) > n_known and 2 * len(column.used) > n_known
+    if column.kind != "number" or len(column) != n_rows or not known.all():
         return False
-    assert column.numbers is not None
-    numbers = column.numbers
-    if n_rows <= FEW or not could_be_ids(
-        column.name, float(numbers.min()), float(numbers.max()), n_rows
-    ):
+    numbers = np.asarray(column.numbers)
+    if not could_be_ids(column.name, float(numbers.min()), float(numbers.max()), n_rows):
         return False
     return bool((numbers % 1 == 0).all()) and len(np.unique(numbers)) == n_rows
 
@@ -130,14 +125,9 @@ def sentinels(numbers: NDArray[Any], counts: NDArray[np.int64] | None = None) ->
 def _apart(values: NDArray[np.float64], end: float, nines: bool) -> list[str]:
     """Return the end, with its neighbours in a row of codes such as 97, 98, 99, if it lies apart."""
     sign = 1 if end == values[-1] else -1
-    n_codes = 1
-    while (
-        end > 0
-        and n_codes < 3
-        and len(values) > n_codes
-        and values[-n_codes] - values[-n_codes - 1] == 1
-    ):
-        n_codes += 1
+    # Codes in a row follow each other, at most three of them.
+    in_a_row = np.cumprod(np.diff(values[-3:])[::-1] == 1)
+    n_codes = 1 + int(in_a_row.sum()) if end > 0 else 1
     for size in {n_codes, 1} if nines else {1}:
         others = values[:-size]
         if len(others) < (2 if size > 1 else 1):
@@ -189,14 +179,8 @@ Places = dict[str, list[str]]
 class Findings:
     """What was odd while a table was counted, each with the names of its columns.
 
-    Parameters
-    ----------
-    taken
-        Texts that were taken as missing.
-    suspects
-        Values that often mean missing.
-    strays
-        Texts that make a column of numbers or dates text.
+    Texts that were ``taken`` as missing, ``suspects`` that often mean missing, and ``strays``, which make a
+    column of numbers or dates text.
     """
 
     taken: Places = field(default_factory=dict)
@@ -218,14 +202,14 @@ class Findings:
             suspects = sentinels(column.held, groups)
         elif column.numbers is None:
             often = {value.strip() for value in column.values if value.strip().lower() in OFTEN}
-            suspects += sorted(often & {*map(str.strip, _held(column))}) if often else []
+            suspects += sorted(often & {*map(str.strip, column.texts)}) if often else []
         _note(self.suspects, (value for value in suspects if value not in odd), column.name)
 
     def note_strays(self, column: Column) -> list[str]:
         """Note and return the texts among the numbers of a column, which may seem to name the rows."""
         if column.kind != "category" or column.declared or column.sets:
             return []
-        found = strays(_held(column))
+        found = strays(column.texts)
         _note(self.strays, found, column.name)
         return found
 
@@ -252,13 +236,6 @@ def _note(found: Places, spellings: Iterable[str], name: str) -> None:
             names.append(name)
 
 
-def _held(column: Column) -> list[str]:
-    """Return the texts that some cell holds."""
-    assert column.codes is not None
-    used = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
-    return [column.values[code] for code in np.flatnonzero(used).tolist()]
-
-
 def refuse_nothing(schema: Schema) -> None:
     """Reject a table of which no column is left."""
     if schema.features:
@@ -271,19 +248,28 @@ def refuse_nothing(schema: Schema) -> None:
     raise NullproofError("no column holds any known value; give at least one feature")
 
 
-# Notices. Each function returns one sentence, or none.
+# Notices. Those about columns that have something in common are the sentences of one table, by the option
+# to paste; each other function returns one sentence, or none.
+
+_SENTENCES = {
+    "keep": "left out, since {they} name{s} the rows: {columns}; to keep {them}: {call}",
+    "missing_is_value": "being missing says much about the label in {columns}; if a blank is an answer "
+    "there, count it as a value: {call}",
+    "ignore": "{columns} alone give{s} the label in over 99.9 % of the rows; if {they} would not be known "
+    "for a new point, leave {them} out: {call}",
+}
 
 
 def notify(index: Counted, findings: Findings) -> None:
     """Give notices, as `NullproofWarning`, of what is odd about a table."""
     for said in (
         *_empty_columns(index.schema),
-        *_left_out_columns(index.schema.left_out),
+        *_about("keep", index.schema.left_out),
         *no_part_notice(index, least=NOTABLE),
         *_texts_among_numbers(findings.strays),
         *_spellings(findings, index.schema.missing),
-        *_telling_blanks(index),
-        *_leaks(index),
+        *_about("missing_is_value", _telling_blanks(index)),
+        *_about("ignore", _leaks(index)),
         *_values_alike(index.schema),
         *_labels(index),
     ):
@@ -297,12 +283,19 @@ def standing_notices(index: Counted) -> list[str]:
         if feature.kind == "category":
             _note(found, strays(feature.values), feature.name)
     return [
-        *_left_out_columns(index.schema.left_out),
+        *_about("keep", index.schema.left_out),
         *no_part_notice(index),
         *_texts_among_numbers(found),
         *_values_alike(index.schema),
         *_labels(index),
     ]
+
+
+def _about(option: str, names: Collection[str]) -> Iterator[str]:
+    if names:
+        they, them, s = ("it", "it", "s") if len(names) == 1 else ("they", "them", "")
+        listed, call = _columns(names), _call(option, names)
+        yield _SENTENCES[option].format(columns=listed, call=call, they=they, them=them, s=s)
 
 
 def no_part_notice(index: Counted, least: float = 0.0) -> Iterator[str]:
@@ -331,33 +324,24 @@ def no_part_notice(index: Counted, least: float = 0.0) -> Iterator[str]:
     ]
     if not idle:
         return
-    said = [
+    shown = [
         f"{cut(name, _LONGEST)!r} ({why}, {per_cent(count / n_rows, PLAIN)} missing)"
         for count, name, why in sorted(idle, key=lambda entry: -entry[0])
     ]
-    how, reasons = "", {why for _, _, why in idle}
-    if "one bin" in reasons:
-        how = '; to cut numbers in any case: binning="uniform" or --binning uniform'
-    if "weight 0" in reasons:
-        how += '; to count every column alike: weights="equal" or --weights equal'
-    if "left out" in reasons:
-        how += "; to count what is left out: keep or --keep"
-    yield f"columns with missing cells that play no part: {_listed(said)}{how}"
+    advice = {
+        "one bin": '; to cut numbers in any case: binning="uniform" or --binning uniform',
+        "weight 0": '; to count every column alike: weights="equal" or --weights equal',
+        "left out": "; to count what is left out: keep or --keep",
+    }
+    reasons = {why for _, _, why in idle}
+    how = "".join(said for why, said in advice.items() if why in reasons)
+    yield f"columns with missing cells that play no part: {_listed(shown)}{how}"
 
 
 def _empty_columns(schema: Schema) -> Iterator[str]:
     names = [record.name for record in schema.columns if record.why == NO_VALUE]
     if names:
         yield f"left out for lack of any known value: {some(map(repr, names), 20)}"
-
-
-def _left_out_columns(names: Collection[str]) -> Iterator[str]:
-    if names:
-        they, them = ("it names", "it") if len(names) == 1 else ("they name", "them")
-        yield (
-            f"left out, since {they} the rows: {_columns(names)}; to keep {them}: "
-            f"{_call('keep', names)}"
-        )
 
 
 def _texts_among_numbers(found: Places) -> Iterator[str]:
@@ -389,40 +373,30 @@ def _spellings(findings: Findings, missing: Missing) -> Iterator[str]:
         )
 
 
-def _telling_blanks(index: Counted) -> Iterator[str]:
-    """Offer ``missing_is_value`` where being missing says much about the label (theory 11)."""
+def _telling_blanks(index: Counted) -> list[str]:
+    """Return the columns where being missing says much about the label (theory 11)."""
     if int(index.label_counts.sum()) <= 5 * FEW:
-        return
+        return []
     found = [
         (-int(gone.sum()), feature.name)
         for feature, gone in zip(index.schema.features, index.n_open, strict=True)
         if gone.any() and split_pays(gone.tolist(), (index.label_counts - gone).tolist())
     ]
-    if found:
-        names = [name for _, name in sorted(found, key=lambda entry: entry[0])]
-        yield (
-            f"being missing says much about the label in {_columns(names)}; if a blank is an answer there, "
-            f"count it as a value: {_call('missing_is_value', names)}"
-        )
+    return [name for _, name in sorted(found, key=lambda entry: entry[0])]
 
 
-def _leaks(index: Counted) -> Iterator[str]:
-    """Name columns that alone give the label in over 99.9 % of the rows."""
+def _leaks(index: Counted) -> list[str]:
+    """Return the columns that alone give the label in over 99.9 % of the rows."""
     n_rows = int(index.label_counts.sum())
     if n_rows <= 5 * FEW or int(index.label_counts.max()) > 0.99 * n_rows:
-        return
+        return []
     found = []
     for feature, known in zip(index.schema.features, index.known, strict=True):
         if 2 <= feature.n_values <= n_rows / 10:
             n_known = int(known.sum())
             if 2 * n_known > n_rows and int(known.max(axis=1).sum()) > 0.999 * n_known:
                 found.append(feature.name)
-    if found:
-        gives, them = ("gives", "it") if len(found) == 1 else ("give", "them")
-        yield (
-            f"{_columns(found)} alone {gives} the label in over 99.9 % of the rows; if {them} would not be "
-            f"known for a new point, leave {them} out: {_call('ignore', found)}"
-        )
+    return found
 
 
 def _values_alike(schema: Schema) -> Iterator[str]:

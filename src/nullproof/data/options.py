@@ -8,8 +8,6 @@ from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
-import numpy as np
-
 from nullproof.data.binning import Binning
 from nullproof.data.missing import REST, Missing, Spellings
 from nullproof.data.schema import ONE, Feature, Schema
@@ -80,8 +78,7 @@ class TableOptions:
                     f"binning is {how!r}; give 'mdl', 'uniform', 'quantile' or 'none', or a mapping from "
                     "column to one of these"
                 )
-        whole = isinstance(self.bins, int | np.integer) and not isinstance(self.bins, bool)
-        if not (whole and self.bins >= 1):
+        if not isinstance(self.bins, Integral) or isinstance(self.bins, bool) or self.bins < 1:
             raise NullproofError(
                 f"bins is {self.bins!r}; give a whole number from 1 on, or binning='none' for no bins"
             )
@@ -148,9 +145,7 @@ class TableOptions:
 
     def may_leave_out(self, name: str) -> bool:
         """Return whether a column may be left out if it only names the rows."""
-        return (
-            name not in self.keep and name not in self.missing_is_value and not self.declared(name)
-        )
+        return name not in (*self.keep, *self.missing_is_value) and not self.declared(name)
 
     def open(
         self, source: Any, label: str | None, like: Schema | None = None, key: str | None = None
@@ -160,12 +155,6 @@ class TableOptions:
         The label and the ``key``, which names the rows, stay as they are written.
         """
         if isinstance(source, Table):
-            if self.missing or self.missing_only is not None:
-                raise NullproofError(
-                    f"missing is {self.spelled.named!r} but the table is opened already; give "
-                    "missing when it is opened"
-                )
-            self.file.refuse("opened already")
             return source
         how = Reading(
             missing=self.spelled if like is None else like.missing,
@@ -188,9 +177,8 @@ class TableOptions:
 
     def for_opened(self) -> dict[str, Any]:
         """Return the options of `CountIndex.from_table` that a table still needs after it was opened."""
-        names = ["bins", "binning", "weights", "domains", "ignore", "unlabelled", "keep"]
-        names.append("missing_is_value")
-        return {name: getattr(self, name) for name in names}
+        names = ("bins", "binning", "weights", "domains", "ignore", "unlabelled", "keep")
+        return {name: getattr(self, name) for name in (*names, "missing_is_value")}
 
 
 AS_USUAL = TableOptions()

@@ -122,9 +122,8 @@ Kind = Literal["known", "unseen", "skipped", "missing", "candidates"]
 OwnMissing = Literal["skip", "any"]
 # So many cells at a time turn from rows into columns within the cache.
 _CELLS = 1 << 17
-# Up to this code, looking for those that occur is faster than sorting them.
+# Up to so many values, looking for codes that occur is faster than sorting them.
 _MANY_CODES = 1 << 12
-_LARGEST = int(np.iinfo(np.int32).max)
 # The codes after those of the values; the number of values is added to each.
 _UNSEEN, _SKIPPED, _MISSING, _FIRST_SET = range(4)
 
@@ -170,60 +169,48 @@ class Points:
         """
         refuse_reading(own_missing)
         before, after = (_MISSING, _SKIPPED) if own_missing == "skip" else (_SKIPPED, _MISSING)
-        codes = self.codes
-        for j in np.flatnonzero(self._largest >= self.n_values + before).tolist():
-            gone = self.codes[j] == int(self.n_values[j]) + before
-            if gone.any():
-                codes = self.codes.copy() if codes is self.codes else codes
-                np.copyto(codes[j], int(self.n_values[j]) + after, where=gone)
-        if codes is self.codes and self.own_missing == own_missing:
+        codes, gone = self.codes, self.codes == self._sizes + before
+        if gone.any():
+            codes = np.where(gone, self._sizes + after, codes)
+        elif self.own_missing == own_missing:
             return self
         return replace(self, codes=codes, own_missing=own_missing)
+
+    @cached_property
+    def _sizes(self) -> NDArray[np.int32]:
+        """The number of values of each feature, of the type of the codes and beside them."""
+        return self.n_values.astype(np.int32)[:, None]
 
     @property
     def complete(self) -> NDArray[np.bool_]:
         """Which points have one value for every feature that is not left out."""
-        wanting = np.flatnonzero(self._largest > self.n_values + _SKIPPED)
-        last = self.n_values[wanting, None] + _SKIPPED
-        return np.asarray((self.codes[wanting] <= last).all(axis=0))
+        return np.asarray(~self.holes.any(axis=0))
 
     @property
     def unseen(self) -> NDArray[np.bool_]:
         """Features × points: cells with a value outside the domain."""
-        return np.asarray(self.codes == self.n_values[:, None])
+        return np.asarray(self.codes == self._sizes)
 
     @property
     def n_unseen(self) -> NDArray[np.int64]:
         """Per feature: how many points have a value outside the domain."""
-        n_unseen = np.zeros(len(self.n_values), dtype=np.int64)
-        # One feature after another: no copy of all codes.
-        for j in np.flatnonzero(self._largest >= self.n_values).tolist():
-            n_unseen[j] = np.count_nonzero(self.codes[j] == self.n_values[j])
-        return n_unseen
+        return np.array([np.count_nonzero(cells) for cells in self.unseen], dtype=np.int64)
 
     @property
     def missing(self) -> NDArray[np.bool_]:
         """Features × points: cells without any value, whether left out or read as any value."""
-        first = self.n_values[:, None] + _SKIPPED
+        first = self._sizes + _SKIPPED
         return np.asarray((self.codes >= first) & (self.codes < first + 2))
 
     @property
     def holes(self) -> NDArray[np.bool_]:
         """Features × points: cells with more than one candidate; those left out have none."""
-        return np.asarray(self.codes > self.n_values[:, None] + _SKIPPED)
+        return np.asarray(self.codes > self._sizes + _SKIPPED)
 
     @cached_property
     def n_own_missing(self) -> NDArray[np.int64]:
         """Per point: its cells without a known value, left out or not."""
-        some = np.flatnonzero(self._largest > self.n_values)
-        n_missing: NDArray[np.int64] = (self.codes[some] > self.n_values[some, None]).sum(axis=0)
-        return n_missing
-
-    @cached_property
-    def _largest(self) -> NDArray[np.int32]:
-        """The largest code of each feature: one quick look that settles most questions."""
-        largest: NDArray[np.int32] = self.codes.max(axis=1, initial=0)
-        return largest
+        return np.asarray((self.codes > self._sizes).sum(axis=0))
 
     def take(self, positions: NDArray[np.intp]) -> Points:
         """Return some of the points."""
@@ -254,7 +241,7 @@ class Points:
     def used(self, j: int) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
         """Return the codes that occur in feature ``j``, and where each point's code is among them."""
         own = self.codes[j]
-        if int(self._largest[j]) > _MANY_CODES:
+        if self.n_values[j] > _MANY_CODES:
             codes, places = np.unique(own, return_inverse=True)
             return codes, places
         held = np.bincount(own) > 0
@@ -381,21 +368,14 @@ def _from_codes(schema: Schema, array: NDArray[Any]) -> Points:
     """Take over codes block by block, which turns rows into columns within the cache."""
     if array.ndim != 2 or array.shape[1] != len(schema.features):
         raise _wrong_shape(array, schema)
-    n_values = schema.n_values
     codes = np.empty(array.shape[::-1], dtype=np.int32)
-    sizes = n_values.astype(np.int32)[:, None]
+    sizes = schema.n_values[:, None]
     step = max(1, _CELLS // len(sizes))
     for start in range(0, len(array), step):
-        block = array[start : start + step]
-        if array.dtype.itemsize > codes.dtype.itemsize:
-            block = np.minimum(np.maximum(block, -1), _LARGEST)
-        own = codes[:, start : start + step]
-        own[:] = block.T
-        unknown = own < 0 if own.min() < 0 else None
-        np.minimum(own, sizes, out=own)
-        if unknown is not None:
-            np.copyto(own, sizes + _MISSING, where=unknown)
-    return Points.without_holes(codes, n_values)
+        block = array[start : start + step].T
+        own = np.where(block < 0, sizes + _MISSING, np.minimum(block, sizes))
+        codes[:, start : start + step] = own
+    return Points.without_holes(codes, schema.n_values)
 
 
 def _wrong_shape(array: NDArray[Any], schema: Schema) -> NullproofError:

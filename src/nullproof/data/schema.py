@@ -54,22 +54,10 @@ ONE = 8
 class Feature:
     """One column of the training table and its closed domain.
 
-    Parameters
-    ----------
-    kind
-        ``"category"``, ``"boolean"``, ``"number"``, ``"date"``, or ``"code"`` (integers 0, 1, …, negative =
-        missing).
-    values
-        The domain as text, in a fixed order; a bin is written by what the training table shows in it.
-    edges
-        Bin edges of a binned number or date (microseconds since 1970); empty where every value is
-        its own category.
-    bins
-        For binned columns: which bin each of the first values is.
-    missing_is_value
-        Whether a missing cell holds the value ``(missing)`` of the domain.
-    weight
-        How much the column counts, in eighths (theory 12).
+    ``values`` are the domain as text, in a fixed order; a bin is written by what the training table shows
+    in it. A number or date (microseconds since 1970) in bins has their ``edges``, and ``bins`` says which
+    bin each of the first values is; without edges every value is its own category. ``missing_is_value``: a
+    missing cell holds the value ``(missing)``. The ``weight`` counts eighths (theory 12).
     """
 
     name: str
@@ -115,14 +103,9 @@ IGNORED = "ignored"
 
 @dataclass(frozen=True)
 class ColumnRecord:
-    """What became of one column of the training table.
+    """What became of one column of the training table: its use, and ``why`` it was left out.
 
-    Parameters
-    ----------
-    why
-        Why the column was left out.
-    n_missing
-        Its missing cells when it was counted; None if it was not read.
+    ``n_missing`` counts its missing cells, None if it was not read.
     """
 
     name: str
@@ -134,18 +117,10 @@ class ColumnRecord:
 
 @dataclass(frozen=True)
 class Schema:
-    """What an index counts by.
+    """What an index counts by: features with their domains, labels, and what means missing.
 
-    Parameters
-    ----------
-    features, labels
-        In order, with the features' domains.
-    missing
-        What means missing in every table that is read by this schema.
-    columns
-        All columns of the training table, in its order; empty for plain rows and codes.
-    formats
-        How the training file wrote the numbers and dates of some features.
+    ``columns`` are all columns of the training table, in its order (none for plain rows and codes),
+    ``formats`` how its file wrote the numbers and dates of some features.
     """
 
     features: tuple[Feature, ...]
@@ -217,11 +192,9 @@ def fit_feature(
     if column.kind in ("number", "date") and not domain and binning != "none":
         if column.sets:
             raise unsupported(column.name, "sets of candidates among numbers that get bins")
-        edges, codes, shown = learn_bins(column, bins, binning, rows)
+        edges, shown = learn_bins(column, bins, binning, rows)
         feature = binned_feature(column.name, column.kind, edges, shown, missing_is_value)
-        if len(feature.bins) < len(edges) - 1:
-            return feature, encode(feature, column)
-        return feature, _encoded(feature, column, codes)
+        return feature, encode(feature, column)
     if column.kind == "date" and any(parsed_date(value) is None for value in domain):
         column = _as_text(column)
     values = _values_of(column, domain)
@@ -251,10 +224,8 @@ def _values_of(column: Column, declared: Sequence[str]) -> tuple[str, ...]:
     if column.numbers is None:
         if column.kind == "boolean":
             declared = [value.lower() for value in declared]
-        seen = {*column.values}
-        if not seen.issubset(column.declared):
-            codes = np.unique(np.asarray(column.codes)).tolist()
-            seen = {column.values[code] for code in codes if code >= 0}
+        # To look for the values in use is needless if all of them are declared.
+        seen = () if {*column.values} <= {*column.declared} else column.texts
         return in_order({*seen, *candidates, *declared, *column.declared})
     given = [_reader(column.kind)(value) for value in declared]
     if None in given:
@@ -406,39 +377,33 @@ def _reader(kind: Kind) -> Callable[[str], int | float | None]:
 
 def _as_kind(feature: Feature, column: Column) -> Column:
     """Return a column in the kind that the feature was learned with, or reject it."""
-    kind, numeric = feature.kind, {"number", "code"}
+    name, kind, numeric = column.name, feature.kind, {"number", "code"}
     if kind == column.kind or {kind, column.kind} <= numeric:
         return column
+    of_texts = kind in ("category", "boolean")
     if not column.sets and not np.any(column.known):
-        if kind in ("category", "boolean"):
-            return Column(column.name, kind, codes=np.full(len(column), MISSING))
-        return Column(column.name, kind, numbers=np.full(len(column), math.nan))
-    if kind in (*numeric, "date") and column.kind == "category":
-        return _as_numbers(feature, column)
+        if of_texts:
+            return Column(name, kind, codes=np.full(len(column), MISSING))
+        return Column(name, kind, numbers=np.full(len(column), math.nan))
     if kind == "category" and column.numbers is not None:
         return _as_text(column)
-    if {kind, column.kind} == {"boolean", "category"}:
-        return _ignoring_case(feature, column)
-    raise _wrong_kind(feature, column)
-
-
-def _as_numbers(feature: Feature, column: Column) -> Column:
-    """Read texts as numbers or dates; which cells are missing stays."""
-    read = _reader(feature.kind)
-
-    def parse(written: str) -> int | float:
-        number = read(written)
-        if number is None:
+    if column.kind != "category" and not (column.kind == "boolean" and of_texts):
+        raise _wrong_kind(feature, column)
+    # Libraries write booleans in different cases.
+    both = ("true", "false")
+    truths = {x.lower(): x for x in (*both, *feature.values) if x.lower() in both}
+    meant: dict[str, Any] = {}
+    for written in (*column.texts, *(x for own in column.sets.values() for x in own)):
+        value = truths.get(written.lower()) if of_texts else _reader(kind)(written)
+        if value is None:
             raise _wrong_kind(feature, column, written)
-        return number
-
-    numbers: list[int | float] = [0] * (len(column.values) + 1)
-    for code in np.unique(column.codes[column.known]).tolist():  # type: ignore[index]
-        numbers[code] = parse(column.values[code])
-    sets = {row: tuple(map(parse, cells)) for row, cells in column.sets.items()}
-    whole = all(isinstance(number, int) for number in numbers)
-    table = np.array(numbers, dtype=np.int64 if whole else np.float64)
-    parsed = Column(column.name, feature.kind, numbers=table[column.codes], sets=sets)
+        meant[written] = value
+    sets = {row: tuple(meant[x] for x in own) for row, own in column.sets.items()}
+    if of_texts:
+        texts = [meant.get(value, value) for value in column.values]
+        return Column(name, kind, codes=column.codes, values=texts, sets=sets)
+    numbers = np.array([*(meant.get(value, 0) for value in column.values), 0])
+    parsed = Column(name, kind, numbers=numbers[column.codes], sets=sets)
     return parsed if column.known.all() else parsed.without(~column.known)
 
 
@@ -450,18 +415,6 @@ def _as_text(column: Column) -> Column:
     texts = [column.write(x) for x in found.tolist()]
     sets = {row: tuple(map(column.write, cells)) for row, cells in column.sets.items()}
     return Column(column.name, "category", codes=codes, values=texts, sets=sets)
-
-
-def _ignoring_case(feature: Feature, column: Column) -> Column:
-    """Match true, True and TRUE: libraries write booleans in different cases."""
-    # Values may be categories that no cell holds.
-    for code in np.unique(column.codes[column.known]).tolist():  # type: ignore[index]
-        if column.values[code].lower() not in ("true", "false"):
-            raise _wrong_kind(feature, column, column.values[code])
-    known = {value.lower(): value for value in feature.values}
-    texts = [known.get(value.lower(), value) for value in column.values]
-    sets = {row: tuple(known.get(x.lower(), x) for x in own) for row, own in column.sets.items()}
-    return Column(column.name, feature.kind, codes=column.codes, values=texts, sets=sets)
 
 
 def _wrong_kind(feature: Feature, column: Column, example: str | None = None) -> NullproofError:

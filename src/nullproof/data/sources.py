@@ -62,18 +62,15 @@ def check_limits(
     prior: Iterable[float | Fraction] = (),
 ) -> None:
     """Reject a table or a model that is beyond the limits, in one sentence."""
-    if n_columns > MOST_COLUMNS:
-        raise NullproofError(
-            f"the table has {n_columns:,} columns and at most {MOST_COLUMNS:,} can be counted; leave "
-            "some out"
-        )
-    if n_labels > MOST_LABELS:
-        raise NullproofError(
-            f"the label column has {n_labels:,} different labels and at most {MOST_LABELS:,} can be "
-            "counted; join labels, or name another column"
-        )
-    if n_cells > MOST_CELLS:
-        raise NullproofError(f"the table has {n_cells:,} cells and at most 2^53 can be counted")
+    for count, most, what, advice in (
+        (n_columns, MOST_COLUMNS, "columns", "leave some out"),
+        (n_labels, MOST_LABELS, "different labels", "join labels, or name another column"),
+        (n_cells, MOST_CELLS, "cells", "leave out rows or columns"),
+    ):
+        if count > most:
+            raise NullproofError(
+                f"the table has {count:,} {what} and at most {most:,} can be counted; {advice}"
+            )
     if alpha and not LEAST_ALPHA <= alpha <= MOST_ALPHA:
         shown = f"{float(alpha):g}" if alpha < 10**300 else "a number beyond doubles"
         raise NullproofError(
@@ -91,18 +88,9 @@ def check_limits(
 class FileOptions:
     """How a file is to be read where it does not say so itself.
 
-    Parameters
-    ----------
-    encoding
-        The encoding of a text file, as Python names it; None for UTF-8, or what is found out.
-    header
-        Whether the first row has the names; if not, they are ``c1``, ``c2``, …
-    sheet
-        The sheet of an Excel file; None for the first with cells.
-    skip_rows
-        Lines of a text file, or rows of a sheet, to skip before the header.
-    strict
-        Whether an option that does not fit the kind of file is rejected, or passed over.
+    ``encoding`` is named as Python does, None to find it out; without a ``header`` the names are ``c1``,
+    ``c2``, …; ``sheet`` is that of an Excel file, None for the first with cells; ``skip_rows`` are lines
+    or rows above the header. ``strict`` rejects an option that does not fit the kind of file.
     """
 
     encoding: str | None = None
@@ -120,13 +108,13 @@ class FileOptions:
     @property
     def given(self) -> list[str]:
         """The options that were given, as a message names them."""
-        pairs = (
-            ("encoding", self.encoding is not None),
-            ("header=False", not self.header),
-            ("sheet", self.sheet is not None),
-            ("skip_rows", self.skip_rows > 0),
-        )
-        return [name for name, is_given in pairs if is_given]
+        pairs = {
+            "encoding": self.encoding is not None,
+            "header=False": not self.header,
+            "sheet": self.sheet is not None,
+            "skip_rows": self.skip_rows > 0,
+        }
+        return [name for name, is_given in pairs.items() if is_given]
 
     def refuse(self, what: str) -> None:
         """Reject options of files for a table that is none, or that is not read here."""
@@ -142,20 +130,10 @@ AS_IT_IS = FileOptions()
 
 @dataclass(frozen=True)
 class Reading:
-    """How a table is to be read.
+    """How a table is to be read: what means missing in it, and how a file is to be taken.
 
-    Parameters
-    ----------
-    missing
-        What means missing.
-    as_text
-        Columns of a text file to keep as they are written: ``01`` stays ``01``.
-    domains
-        Declared values by column.
-    file
-        How a file is to be read where it does not say so itself.
-    like
-        How the training table writes numbers and dates, if a file is to be read as that was.
+    The columns ``as_text`` of a text file stay as they are written (``01`` stays ``01``), ``domains`` are
+    declared values by column, and ``like`` says how the training table writes numbers and dates.
     """
 
     missing: Missing = USUAL
@@ -172,26 +150,11 @@ NOTHING_ASKED = Reading()
 class Table:
     """A table of any origin, whose columns are read one at a time.
 
-    Parameters
-    ----------
-    columns
-        The cells of each column as they came: a series, an array or a list.
-    missing
-        What means missing.
-    source
-        The data frame behind it, as it came; None for arrays, mappings and rows.
-    in_file
-        Whether it comes from a text file.
-    taken
-        By column, the spellings that were taken as missing when the file was read.
-    formats
-        How a file wrote the numbers and dates of some columns.
-    rows
-        The rows of the source that the table has; None for all.
-    stamp
-        Changes when the file is changed.
-    skipped
-        Rows of the file that are no data, and were left out.
+    ``columns`` are the cells as they came: series, arrays or lists. ``source`` is the data frame behind
+    them, None for arrays, mappings and rows, and ``rows`` are those of its rows that the table has, None
+    for all. A text file (``in_file``) brings by column the spellings ``taken`` as missing when it was
+    read and the ``formats`` of its numbers and dates, the rows that were ``skipped`` as no data, and a
+    ``stamp`` that changes when the file does.
     """
 
     columns: Mapping[str, Any]
@@ -298,20 +261,17 @@ def open_table(source: Any, how: Reading = NOTHING_ASKED) -> Table:
 def _of_frame(source: Any, missing: Missing) -> Table:
     if nw.dependencies.is_polars_dataframe(source):
         return table_of_polars(source, missing)
-    if nw.dependencies.is_pandas_dataframe(source):
-        names = [str(name) for name in source.columns.tolist()]
-        if not all(isinstance(name, str) for name in source.columns):
-            # pandas numbers the columns of an array.
-            source = source.set_axis(names, axis="columns")
-        _refuse_twice(names)
-        columns = (series for _, series in source.items())
-        return Table(dict(zip(names, columns, strict=True)), len(source), missing, source)
-    if nw.dependencies.is_pyarrow_table(source):
-        _refuse_twice(source.column_names)
-        arrays = dict(zip(source.column_names, source.columns, strict=True))
-        return Table(arrays, source.num_rows, missing, source)
+    is_pandas = nw.dependencies.is_pandas_dataframe(source)
+    if is_pandas and not all(isinstance(name, str) for name in source.columns):
+        # pandas numbers the columns of an array.
+        source = source.set_axis([*map(str, source.columns.tolist())], axis="columns")
     try:
         frame: Any = nw.from_native(source)
+        if is_pandas:
+            return Table(dict(source.items()), len(source), missing, source)
+        if nw.dependencies.is_pyarrow_table(source):
+            arrays = dict(zip(source.column_names, source.columns, strict=True))
+            return Table(arrays, source.num_rows, missing, source)
         if isinstance(frame, nw.LazyFrame):
             with explained(frame.implementation.name):
                 return table_of_polars(frame.collect("polars").to_native(), missing)
@@ -326,15 +286,6 @@ def _of_frame(source: Any, missing: Missing) -> Table:
         raise NullproofError(
             f"the table has a column name twice ({named}); give each column its own name"
         ) from None
-
-
-def _refuse_twice(names: Sequence[str]) -> None:
-    if len({*names}) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise NullproofError(
-            f"the table has a column name twice ({twice!r} {names.count(twice)} times); give each column "
-            "its own name"
-        )
 
 
 def table_of_polars(frame: pl.DataFrame, missing: Missing) -> Table:
@@ -631,6 +582,8 @@ def read_column(name: str, cells: Any, rule: Rule = NOTHING_SPELLED) -> Column:
 
 def _without_spelled(column: Column, rule: Rule) -> Column:
     """Take out what is spelled missing; the texts beside it may turn out to be numbers."""
+    import polars as pl
+
     codes, values = column.codes, column.values
     assert codes is not None
     if column.declared:
@@ -638,42 +591,28 @@ def _without_spelled(column: Column, rule: Rule) -> Column:
     spelled = [place for place, value in enumerate(values) if rule.looks_missing(value)]
     if not spelled:
         return column
-    used = np.bincount(codes.astype(np.int64) + 1, minlength=len(values) + 1) > 0
-    held = [value for value, is_held in zip(values, used[1:].tolist(), strict=True) if is_held]
-    found = rule.find(held, marked=bool(used[0]))
+    used, held = column.used, column.texts
+    marked = bool((codes < 0).any())
+    found = rule.find(held, marked=marked)
     # Named spellings that no cell holds are no values of the domain either.
     gone = found.gone.union(values[p] for p in spelled if values[p].strip() in rule.named)
     if not gone:
         return replace(column, kept=found.kept)
     if column.kind == "category" and not column.declared and rule.retypes and found.gone:
-        typed = _retyped(column, held, used, rule)
+        typed = type_texts(pl.Series([*held, None] if marked else held, dtype=pl.String), rule)
         if typed is not None:
-            return typed
-    table = np.arange(-1, len(values), dtype=np.int32)
-    table[[place + 1 for place in spelled if values[place] in gone]] = MISSING
+            # The place of each code among the texts that are held; a missing cell is the null at the end.
+            places = np.full(len(values) + 1, len(held))
+            places[used] = np.arange(len(held))
+            retyped = read_column(column.name, typed[0].gather(places[codes]), rule)
+            return replace(retyped, taken=typed[1].taken)
+    table = np.array(
+        [MISSING if x in gone else place for place, x in enumerate(values)] + [MISSING], np.int32
+    )
     declared = [value for value in column.declared if value not in gone]
     return replace(
-        column, codes=table[codes + 1], declared=declared, taken=found.taken, kept=found.kept
+        column, codes=table[codes], declared=declared, taken=found.taken, kept=found.kept
     )
-
-
-def _retyped(
-    column: Column, held: Sequence[str], used: NDArray[np.bool_], rule: Rule
-) -> Column | None:
-    """Type the different texts of a column; None if they stay texts."""
-    import polars as pl
-
-    texts = pl.Series([*held, None] if used[0] else held, dtype=pl.String)
-    typed = type_texts(texts, rule)
-    if typed is None:
-        return None
-    # The place of each code among the texts that are held; a missing cell is the null at the end.
-    places = used[1:].cumsum() - 1
-    codes = np.asarray(column.codes)
-    cells = typed[0].gather(np.where(codes < 0, len(held), places[codes]))
-    found = read_column(column.name, cells, rule)
-    found.taken = typed[1].taken
-    return found
 
 
 def open_rows(rows: Sequence[Any], names: Sequence[str], *, missing: Missing = USUAL) -> Table:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from nullproof.data.missing import Found, Rule
 from nullproof.data.types import LARGEST_DOUBLE_INTEGER, as_number, parsed_date
 from nullproof.errors import notice
@@ -36,25 +38,16 @@ def type_file(frame: pl.DataFrame, asked: Reading, *, semicolons: bool = False) 
     from nullproof.data.sources import table_of_polars
 
     columns = {series.name: series for series in frame.get_columns()}
-    like = asked.like or {}
-    formats = {name: like[name] for name in columns if name in like and name not in asked.as_text}
-    taken: dict[str, tuple[str, ...]] = {}
-    left: dict[str, Rule] = {}
-
-    def take(name: str, series: pl.Series, rule: Rule) -> bool:
-        typed = type_texts(series, rule)
-        if typed is not None:
-            columns[name], found = typed
-            taken.update({name: found.taken} if found.taken else {})
-        return typed is not None
-
-    for name, series in [*columns.items()]:
-        if series.dtype == pl.String and name not in asked.as_text:
-            rule = asked.missing.rule(name, asked.domains.get(name, ()), in_file=True)
-            plain = format_named(formats[name]).plain(series) if name in formats else series
-            if not take(name, plain, rule):
-                left[name] = rule
-    odd_rows = _rows_of_no_data([columns[name] for name in left], left, frame.height)
+    rules = {
+        name: asked.missing.rule(name, asked.domains.get(name, ()), in_file=True)
+        for name, series in columns.items()
+        if series.dtype == pl.String and name not in asked.as_text
+    }
+    formats = {name: form for name, form in (asked.like or {}).items() if name in rules}
+    plain = {name: format_named(form).plain(columns[name]) for name, form in formats.items()}
+    typed = {name: type_texts(plain.get(name, columns[name]), rules[name]) for name in rules}
+    texts = [name for name in rules if typed[name] is None]
+    odd_rows = _rows_of_no_data([columns[name] for name in texts], rules, frame.height)
     if odd_rows:
         which, hold = ("row", "holds") if len(odd_rows) == 1 else ("rows", "hold")
         notice(
@@ -65,11 +58,15 @@ def type_file(frame: pl.DataFrame, asked: Reading, *, semicolons: bool = False) 
         return replace(table, skipped=tuple(odd_rows))
     if asked.like is None:
         finder = FormatFinder(semicolons=semicolons)
-        for name, rule in left.items():
-            form = finder.look_at(name, columns[name], rule)
+        for name in texts:
+            form = finder.look_at(name, columns[name], rules[name])
             if form is not None:
-                take(name, form.plain(columns[name]), rule)
+                typed[name] = type_texts(form.plain(columns[name]), rules[name])
         formats = finder.formats()
+    taken = {}
+    for name, pair in typed.items():
+        if pair is not None:
+            columns[name], taken[name] = pair[0], pair[1].taken
     table = table_of_polars(pl.DataFrame(columns), asked.missing)
     return replace(table, in_file=True, taken=taken, formats=formats)
 
@@ -101,10 +98,7 @@ def _rows_of_no_data(
 
 def without_rows(frame: pl.DataFrame, rows: Sequence[int]) -> pl.DataFrame:
     """Return a frame without some of its rows."""
-    import polars as pl
-
-    kept = [row not in rows for row in range(frame.height)]
-    return frame.filter(pl.Series(kept, dtype=pl.Boolean)) if rows else frame
+    return frame[np.delete(np.arange(frame.height), rows)] if rows else frame
 
 
 # Numbers, dates and booleans.
@@ -119,17 +113,14 @@ def type_texts(series: pl.Series, rule: Rule) -> tuple[pl.Series, Found] | None:
         return plain, Found()
     first = series.head(4 * _SAMPLE).drop_nulls().head(_SAMPLE).to_list()
     known = [value for value in first if not rule.looks_missing(value)]
+    typed = None
     if all(as_number(value) is not None for value in known):
-        numbers = _numbers(series, rule)
-        if numbers is not None or known:
-            return numbers
-    if all(parsed_date(value) is not None for value in known):
-        dates = _parsed(series, rule, parsed_date, pl.Int64)
-        if dates is not None or known:
-            return None if dates is None else (dates[0].cast(pl.Datetime("us")), dates[1])
-    if all(_boolean(value) is not None for value in known):
-        return _parsed(series, rule, _boolean, pl.Boolean)
-    return None
+        typed = _numbers(series, rule)
+    if typed is None and all(parsed_date(value) is not None for value in known):
+        typed = _parsed(series, rule, parsed_date, pl.Datetime("us"))
+    if typed is None and all(_boolean(value) is not None for value in known):
+        typed = _parsed(series, rule, _boolean, pl.Boolean())
+    return typed
 
 
 def plain_numbers(texts: pl.Series) -> pl.Series | None:
@@ -164,11 +155,9 @@ def _numbers(series: pl.Series, rule: Rule) -> tuple[pl.Series, Found] | None:
 
     floats = series.cast(pl.Float64, strict=False)
     odd = series.filter(floats.is_null() | ~floats.is_finite()).drop_nulls().unique().to_list()
-    spelled = [value for value in odd if rule.looks_missing(value)]
-    others = {*odd}.difference(spelled)
-    if len(odd) > _MANY_ODD or any(as_number(value) is None for value in others):
+    if len(odd) > _MANY_ODD:
         return None
-    found = _spelled_missing(series, rule, spelled)
+    found = _spelled_missing(series, rule, [value for value in odd if as_number(value) is None])
     if found is None:
         return None
     if odd:
@@ -187,31 +176,33 @@ def _numbers(series: pl.Series, rule: Rule) -> tuple[pl.Series, Found] | None:
     return floats, found
 
 
-def _boolean(value: str) -> bool | None:
-    return {"true": True, "false": False}.get(value.strip().lower())
+def _boolean(value: str) -> int | None:
+    return {"true": 1, "false": 0}.get(value.strip().lower())
 
 
 def _parsed(
-    series: pl.Series, rule: Rule, parse: Callable[[str], Any], dtype: Any
+    series: pl.Series, rule: Rule, parse: Callable[[str], int | None], dtype: Any
 ) -> tuple[pl.Series, Found] | None:
     """Parse the distinct texts of a column, if all but spellings of missing can be."""
+    import polars as pl
+
     values = {value: parse(value) for value in series.drop_nulls().unique().to_list()}
     odd = [value for value, parsed in values.items() if parsed is None]
-    if len(odd) == len(values) or not all(map(rule.looks_missing, odd)):
-        return None
-    found = _spelled_missing(series, rule, odd)
+    found = None if len(odd) == len(values) else _spelled_missing(series, rule, odd)
     if found is None:
         return None
-    return series.replace_strict(values, default=None, return_dtype=dtype), found
+    return series.replace_strict(values, default=None, return_dtype=pl.Int64).cast(dtype), found
 
 
-def _spelled_missing(series: pl.Series, rule: Rule, spelled: list[str]) -> Found | None:
-    """Return the spellings of missing; None if a doubtful one is a value."""
-    if not spelled:
+def _spelled_missing(series: pl.Series, rule: Rule, unreadable: list[str]) -> Found | None:
+    """Return which texts that cannot be read are missing; None if one of them is a value."""
+    if not unreadable:
         return Found()
-    gone = [*(value.strip() for value in spelled), *rule.named]
+    if not all(map(rule.looks_missing, unreadable)):
+        return None
+    gone = [*(value.strip() for value in unreadable), *rule.named]
     others = series.filter(~series.str.strip_chars().is_in(gone)).drop_nulls().unique().head(2)
-    found = rule.find(spelled, others.to_list(), bool(series.null_count()))
+    found = rule.find(unreadable, others.to_list(), bool(series.null_count()))
     return None if found.kept else found
 
 
@@ -230,24 +221,20 @@ _MARKED = f"[,$€£¥%]|[0-9]{_GROUP}[0-9]"
 _TIME = "([ T][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?"
 _DATE = f"{_SPACE}([0-9]{{1,2}})[/.-]([0-9]{{1,2}})[/.-]([0-9]{{4}}){_TIME}{_SPACE}"
 _YEAR_DATE = f"{_SPACE}([0-9]{{4}})[/.]([0-9]{{1,2}})[/.]([0-9]{{1,2}}){_TIME}{_SPACE}"
-_ANY_FORMAT = f"{_NUMBER}|{_DATE}|{_YEAR_DATE}"
-_WRITTEN = re.compile(_ANY_FORMAT)
+_WRITTEN = re.compile(f"{_NUMBER}|{_DATE}|{_YEAR_DATE}")
 _ORDERS = {
-    DAY_FIRST: (_DATE, r"\3-\2-\1\4"),
-    MONTH_FIRST: (_DATE, r"\3-\1-\2\4"),
-    YEAR_FIRST: (_YEAR_DATE, r"\1-\2-\3\4"),
+    DAY_FIRST: (_DATE, "${3}-0${2}-0${1}${4}"),
+    MONTH_FIRST: (_DATE, "${3}-0${1}-0${2}${4}"),
+    YEAR_FIRST: (_YEAR_DATE, "${1}-0${2}-0${3}${4}"),
 }
+# Month and day have two digits.
+_TWO_DIGITS = ("-0([0-9]{2})", "-${1}")
 # Which orders dates may have: with points the day comes first; with several marks nobody knows.
 _DATE_PATTERNS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (_YEAR_DATE, (YEAR_FIRST,)),
     (_DATE.replace("[/.-]", "[.]"), (DAY_FIRST,)),
     (_DATE.replace("[/.-]", "[/-]"), (DAY_FIRST, MONTH_FIRST)),
     (_DATE, ()),
-)
-# Write month and day with two digits.
-_PADS = (
-    ("^([0-9]{4})-([0-9])-", r"\1-0\2-"),
-    ("^([0-9]{4}-[0-9]{2})-([0-9])([ T]|$)", r"\1-0\2\3"),
 )
 
 
@@ -271,8 +258,7 @@ class Format:
         """Return a series with every text that fits made plain."""
         made = series
         for pattern, by in self.steps:
-            # polars writes groups as ${1}.
-            made = made.str.replace_all(pattern, re.sub(r"\\(\d)", r"${\1}", by))
+            made = made.str.replace_all(pattern, by)
         fits = series.str.contains(f"^(?:{self.pattern})$").fill_null(value=False)
         return made.zip_with(fits, series)
 
@@ -290,7 +276,7 @@ def format_named(name: str) -> Format:
     """Return the format of this name."""
     if name in _ORDERS:
         pattern, order = _ORDERS[name]
-        return Format(name, pattern, ((f"^{pattern}$", order), *_PADS))
+        return Format(name, pattern, ((f"^{pattern}$", order), _TWO_DIGITS))
     mark, _, unit = name.partition(" with ")
     group, point = (r"\.", ",") if mark == COMMA else (",", r"\.")
     # Money has no thousandths: $1,200 is twelve hundred.
@@ -311,9 +297,7 @@ def plain_text(written: str, name: str | None) -> str:
     """Return one text made plain by the format of its column, if that has one."""
     import polars as pl
 
-    if name is None:
-        return written
-    return str(format_named(name).plain(pl.Series([written])).item())
+    return written if name is None else format_named(name).plain(pl.Series([written]))[0]
 
 
 def _all_fit(texts: pl.Series, pattern: str) -> bool:
@@ -330,14 +314,13 @@ def _fitting_formats(texts: pl.Series, *, semicolons: bool) -> list[Format] | No
             return [form for form in map(format_named, orders) if form.fits(texts)]
     if not _all_fit(texts, _NUMBER) or not texts.str.contains(_MARKED).any():
         return None
-    unit = next((unit for unit in (*_CURRENCIES, "%") if unit in texts[0]), "")
-    tail = f" with {unit}" if unit else ""
-    point, comma = format_named(POINT + tail), format_named(COMMA + tail)
+    unit = next((f" with {unit}" for unit in (*_CURRENCIES, "%") if unit in texts[0]), "")
+    fitting = [form for form in map(format_named, (POINT + unit, COMMA + unit)) if form.fits(texts)]
     if not texts.str.contains("[.,]").any():
-        return [point] if point.fits(texts) else []
-    found = [form for form in (point, comma) if form.fits(texts)]
+        # Without a mark both say the same.
+        return fitting[:1]
     sure = semicolons or unit or texts.str.contains(rf"\.|[0-9]{_GROUP}[0-9]").any()
-    return [point, comma] if found == [comma] and not sure else found
+    return fitting if sure or [form.name for form in fitting] != [COMMA] else []
 
 
 class FormatFinder:
@@ -351,13 +334,16 @@ class FormatFinder:
 
     def may_have_one(self, texts: pl.Series, rule: Rule) -> bool:
         """Return whether some of the texts of a column leave it open that it has a format."""
-        return _all_fit(_known_texts(texts, rule), _ANY_FORMAT)
+        cells = texts.drop_nulls().to_list()
+        return all(_WRITTEN.fullmatch(cell) or rule.looks_missing(cell) for cell in cells)
 
     def look_at(self, name: str, texts: pl.Series, rule: Rule) -> Format | None:
         """Return the format of a column of texts, if it has one."""
         if not self.may_have_one(texts.head(1000), rule):
             return None
-        known = _known_texts(texts, rule)
+        known = texts.drop_nulls().unique().sort()
+        spelled = [value for value in known.to_list() if rule.looks_missing(value)]
+        known = known.filter(~known.is_in(spelled))
         fitting = _fitting_formats(known, semicolons=self._semicolons) if len(known) else None
         if fitting is None:
             return None
@@ -380,11 +366,3 @@ class FormatFinder:
                 "numbers like 1234.5 and dates like 2024-12-31"
             )
         return self._found
-
-
-def _known_texts(texts: pl.Series, rule: Rule) -> pl.Series:
-    """Return the different texts without those that mean missing, sorted."""
-    found = texts.drop_nulls().unique()
-    short = found.filter(found.str.len_chars() <= rule.longest)
-    spelled = [value for value in short.to_list() if rule.looks_missing(value)]
-    return found.filter(~found.is_in(spelled)).sort()

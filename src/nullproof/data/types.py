@@ -173,20 +173,11 @@ def in_order(values: Iterable[str]) -> tuple[str, ...]:
 class Column:
     """One column as read, whatever it was read from.
 
-    Parameters
-    ----------
-    numbers
-        Of numbers, dates (microseconds since 1970) and codes: integers, or floats with NaN where missing.
-    codes, values
-        Of categories and booleans: positions in ``values``, -1 where missing.
-    mask
-        Which integers are known; None if all are.
-    sets
-        By row, the candidates of cells that have several; such cells are missing otherwise.
-    declared
-        The values that the type of the column declares.
-    taken, kept
-        Spellings that were taken as missing, and doubtful ones that were kept as values.
+    Numbers, dates (microseconds since 1970) and codes are ``numbers``: integers, of which a ``mask`` says
+    which are known if not all are, or floats with NaN where missing. Categories and booleans are ``codes``,
+    positions in ``values``, -1 where missing. ``sets`` has by row the candidates of cells that have several
+    (such cells are missing otherwise), ``declared`` the values that the type of the column declares,
+    ``taken`` the spellings that were taken as missing, ``kept`` doubtful ones that were kept as values.
     """
 
     name: str
@@ -212,6 +203,18 @@ class Column:
         if self.numbers.dtype.kind == "f":
             return np.asarray(~np.isnan(self.numbers))
         return np.ones(len(self), dtype=bool) if self.mask is None else self.mask
+
+    @property
+    def used(self) -> list[int]:
+        """The codes that some cell holds."""
+        assert self.codes is not None
+        known = self.codes[self.codes >= 0] if self.codes.min(initial=0) < 0 else self.codes
+        return np.flatnonzero(np.bincount(known)).tolist()
+
+    @property
+    def texts(self) -> list[str]:
+        """The values that some cell holds, of categories and booleans."""
+        return [self.values[code] for code in self.used]
 
     @property
     def held(self) -> NDArray[Any]:
