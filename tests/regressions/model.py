@@ -492,6 +492,9 @@ CASES: dict[str, Case] = {
             Fraction(10**40 + 1, 10**40),
         )
     },
+    "a key that names nothing": Case(
+        "refuse", [("a",)], [True], [("a",), ("b",)], "AB", options={"key": 5}
+    ),
     **{
         f"prior {prior!r}": Case(
             "refuse", [("a",)], [True], [("a",), ("b",)], "AB", options={"prior": prior}

@@ -143,32 +143,16 @@ def _quantile_edges(spots: NDArray[Any], bins: int, weights: Whole | None) -> tu
     values, which = distinct(spots)
     values = rounded_down(values)
     if len(values) <= bins:
-        return apart_edges(values)
+        inner = [between(a, b) for a, b in pairwise(values.tolist()) if a < b]
+        return (float(values[0]), *inner, float(values[-1])) if inner else ONE_BIN
+    # What NumPy's quantiles of all rows would be: between two rows, and how far.
     ends = np.cumsum(tally(which, weights, len(values)))
-    return quantile_edges(values, ends, int(ends[-1]), bins)
-
-
-def apart_edges(values: Doubles) -> tuple[float, ...]:
-    """Return edges that keep all numbers apart; the numbers are in order."""
-    if len(values) < 2 or not values[0] < values[-1]:
-        return ONE_BIN
-    inner = [between(a, b) for a, b in pairwise(values.tolist()) if a < b]
-    return (float(values[0]), *inner, float(values[-1]))
-
-
-def quantile_places(n_rows: int, bins: int) -> tuple[Whole, Whole, Doubles]:
-    """Return where the quantiles lie among the sorted rows: between which two, and how far."""
+    n_rows = int(ends[-1])
     exact = (n_rows - 1) * np.linspace(0, 1, bins + 1)
     before = np.floor(exact).astype(np.int64)
-    return before, np.minimum(before + 1, n_rows - 1), exact - before
-
-
-def quantile_edges(values: Doubles, ends: Whole, n_rows: int, bins: int) -> tuple[float, ...]:
-    """Return what NumPy's quantiles of all rows would be; ``ends`` counts the rows up to each number."""
-    before, after, parts = quantile_places(n_rows, bins)
-    low = values[np.searchsorted(ends, before, side="right")]
-    high = values[np.searchsorted(ends, after, side="right")]
-    edges = map(_part_between, low.tolist(), high.tolist(), parts.tolist())
+    after = np.minimum(before + 1, n_rows - 1)
+    low, high = (values[np.searchsorted(ends, row, side="right")] for row in (before, after))
+    edges = map(_part_between, low.tolist(), high.tolist(), (exact - before).tolist())
     return _plain(np.unique(np.array([*edges])))
 
 

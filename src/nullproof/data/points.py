@@ -93,6 +93,8 @@ def refuse_key(schema: Schema, key: Key | None, option: str = "key") -> None:
 
 def row_names(key: Key, frame: nw.DataFrame[Any] | None, rows: Any, n_rows: int) -> RowNames:
     """Return the names of the rows of a data frame, or of plain rows."""
+    if not isinstance(key, Iterable):
+        raise NullproofError(f"key is {key!r}; give the name of a column, or one name per point")
     column, cells = _UNNAMED, key
     if isinstance(key, str):
         column = key
