@@ -50,11 +50,11 @@ _MOST_VALUES = 100_000_000
 _MANY_CELLS = 1_000_000
 
 
-def check_size(feature: Feature, n_labels: int) -> None:
+def check_size(name: str, n_values: int, n_labels: int) -> None:
     """Reject a column whose counts would fill the memory."""
-    if feature.n_values * n_labels > _MOST_COUNTS:
+    if n_values * n_labels > _MOST_COUNTS:
         raise NullproofError(
-            f"column {feature.name!r} has {feature.n_values:,} values and there are {n_labels:,} labels, "
+            f"column {name!r} has {n_values:,} values and there are {n_labels:,} labels, "
             f"and at most {_MOST_COUNTS:,} counts of a column can be kept; leave it out with ignore, or "
             "give it fewer values"
         )
@@ -222,6 +222,8 @@ def count_array(codes: Any, labels: Column, n_values: Any, options: TableOptions
         raise NullproofError(
             f"there are {len(codes)} rows but {len(row_labels)} labels; give one label per row"
         )
+    for j, size in enumerate(sizes):
+        check_size(f"x{j}", size, len(names))
     features = [Feature(f"x{j}", "code", _code_texts(size)) for j, size in enumerate(sizes)]
     options.refuse_unknown_columns([feature.name for feature in features])
     schema = Schema(options.weighted(features), names)
@@ -303,7 +305,7 @@ def count_codes(
     """Count columns that are codes of a schema's features already."""
     n_labels, columns = len(schema.labels), list(columns)
     for feature in schema.features:
-        check_size(feature, n_labels)
+        check_size(feature.name, feature.n_values, n_labels)
     coded = [
         *zip((column.codes for column in columns), (schema.n_values + 1).tolist(), strict=True)
     ]

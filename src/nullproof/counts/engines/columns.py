@@ -369,7 +369,7 @@ def _no_groups(column: LazyColumn) -> Groups:
 def summed(feature: Feature, codes: NDArray[Any], groups: Groups, labels: Labels) -> Counts:
     """Add up the groups of each code and label, values × labels; a negative code means missing."""
     n_labels = len(labels.counts)
-    check_size(feature, n_labels)
+    check_size(feature.name, feature.n_values, n_labels)
     counts = np.zeros((feature.n_values, n_labels), dtype=np.int64)
     known = codes >= 0
     np.add.at(counts, (codes[known], groups.labels[known]), groups.counts[known])
