@@ -20,7 +20,15 @@ from numpy.typing import NDArray
 
 from nullproof.attacks.equal_weights import bound_radii
 from nullproof.attacks.reach import Reach
-from nullproof.attacks.search import Bounds, Codes, Places, Race, Tried, error_of_logs, solve_points
+from nullproof.attacks.search import (
+    Cheapest,
+    Codes,
+    Places,
+    Race,
+    Tried,
+    error_of_logs,
+    solve_points,
+)
 from nullproof.counts.index import LEFT_OUT
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
@@ -40,17 +48,16 @@ _FEW = 32
 def solve_cells(
     model: Model,
     codes: Codes,
-    winner: Codes,
     found: Verdicts,
     reach: Reach,
     on_progress: Progress | None = None,
-) -> Bounds:
-    """Find the radius of complete points (features × points) that are certain with label ``winner``."""
-    n_points = codes.shape[1]
-    bounds, places = Bounds.none_known(n_points), np.arange(n_points)
+) -> Cheapest:
+    """Find the fewest cells for complete points (features × points) with certain verdicts."""
+    n_points, winner = codes.shape[1], found.winner
+    best, places = Cheapest.none_known(n_points), np.arange(n_points)
     if model.has_equal_weights and reach.mask is None:
-        bounds = bound_radii(model, codes, winner, (found.min_log, found.max_log), reach.columns)
-        places = np.flatnonzero(bounds.at_least < bounds.at_most)
+        best, at_least = bound_radii(model, codes, found, reach.columns)
+        places = np.flatnonzero(at_least < best.size)
     rivals = found.max_log.copy()
     rivals[np.arange(n_points), winner] = np.nan
 
@@ -58,7 +65,7 @@ def solve_cells(
         return CellRace(Sides.of(model, codes[:, points], winner[points], rival, reach), known)
 
     what = "finding the fewest cells for each point"
-    return solve_points(bounds, places, codes, rivals, race_of, what, on_progress)
+    return solve_points(best, places, codes, rivals, race_of, what, on_progress)
 
 
 @dataclass(frozen=True)
@@ -204,11 +211,6 @@ class _Raising:
             is_enough = self.at(races, middle)[1] + lost >= gap
             low, high = np.where(is_enough, middle, low), np.where(is_enough, high, middle)
         return np.asarray(np.exp(low))
-
-    def excess(self, races: Places, price: Floats) -> Floats:
-        """Return the greatest excess of a raise over the price of its cells."""
-        cells, gain = self.at(races, np.log(price))
-        return np.asarray(np.maximum(gain - price * cells, 0))
 
     def exactly(self, sides: Sides, race: int, n_cells: int) -> list[int]:
         """Return the best raise of so many cells; near ties of gains are told apart by whole numbers."""
@@ -404,7 +406,8 @@ class _Lowering:
         ends, gains, limit = ends[races], gains[races], limit[races]
         price = raising.price(races, gap[races], gains, ends)
         excess = np.maximum(gains - price[:, None] * ends, 0)
-        most = excess.sum(axis=1) + raising.excess(races, price)
+        n_raise, gain = raising.at(races, np.log(price))
+        most = excess.sum(axis=1) + np.maximum(gain - price * n_raise, 0)
         budget = price * (limit - 1) - gap[races] + most
         budget += 2 * self.slack + 1e-12 * price * limit
         is_whole = self.can_fall[races] & (ends == self.sides.lower[races])
@@ -502,7 +505,7 @@ class _Lowering:
 # Both ---------------------------------------------------------------------------------------------
 
 
-class CellRace(Race[Spent]):
+class CellRace(Race):
     """Races where cells are blanked."""
 
     def __init__(self, sides: Sides, known: Floats, *, strict: bool = False) -> None:
@@ -555,6 +558,11 @@ class CellRace(Race[Spent]):
         """Return how many cells can raise the rival."""
         return int(self.sides.upper[race].sum())
 
+    def falls(self, race: int, n_lower: int, n_raise: int) -> bool:
+        """Decide exactly whether so many cells are enough."""
+        return self.attack(race, n_lower, n_raise) is not None
+
+    @np.errstate(all="ignore")
     def attack(self, race: int, n_lower: int, n_raise: int) -> Spent | None:
         """Return how cells lower and raise the counts of a race if that is an attack."""
         raising, nothing = self.raising, [0] * self.sides.low.shape[1]
@@ -575,9 +583,11 @@ def spent(sides: Sides, n_raise: int, n_lower: int, *, strict: bool) -> Spent | 
     That is so many of its own and of the winner's or, if these do not do it, others that are no more.
     """
     race = CellRace(sides, np.array([n_raise + n_lower + 1.0]), strict=strict)
-    with np.errstate(all="ignore"):
-        found = race.attack(0, n_lower, n_raise)
-    return race.cheapest() if found is None else found
+    found = race.attack(0, n_lower, n_raise)
+    if found is None:
+        (raised,), (lowered,) = race.solve()
+        found = race.attack(0, int(lowered), int(raised)) if np.isfinite(raised) else None
+    return found
 
 
 def gaps(sides: Sides, raising: _Raising) -> Floats:

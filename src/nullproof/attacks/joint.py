@@ -141,7 +141,7 @@ def fewest_alone(problem: Problem) -> Floats:
         rivals = np.full(len(points), rival, dtype=np.int32)
         codes = problem.codes[:, points]
         sides = Sides.of(problem.model, codes, winner, rivals, problem.reach)
-        alone[points, rival] = CellRace(sides, np.full(len(points), np.inf)).solve()[0]
+        alone[points, rival] = sum(CellRace(sides, np.full(len(points), np.inf)).solve())
     return alone
 
 
@@ -270,7 +270,8 @@ class Moves:
     def __init__(self, state: State, points: Ints, chunk: float, lower_only: bool) -> None:
         problem = state.problem
         self.problem, self.points = problem, points
-        self.low, self.high = state.low[points], state.high[points]
+        self.low = state.low[points] + problem.added[points]
+        self.high = state.high[points] + problem.added[points, None]
         # Zeros are counted apart: other features cannot make up for them.
         log_high = np.where(self.high > 0, state.log_high[points], 0.0).sum(axis=2)
         log_high += problem.constants[points]
