@@ -26,6 +26,7 @@ from nullproof.attacks.search import (
     Places,
     Race,
     Tried,
+    counts_of,
     error_of_logs,
     solve_points,
 )
@@ -87,19 +88,22 @@ class Sides:
     @classmethod
     def of(cls, model: Model, codes: Codes, winner: Codes, rival: Codes, reach: Reach) -> Sides:
         """Look up the counts of points (features × points) and how many cells within reach move them."""
-        shape = (codes.shape[1], model.d)
-        low, high, lower, upper = (np.zeros(shape, dtype=np.int64) for _ in range(4))
-        points, sizes = np.arange(codes.shape[1]), model.index.n_values
-        for j, own in enumerate(codes):
-            low[:, j] = model.low(j, own)[points, winner]
-            high[:, j] = model.high(j, own)[points, rival]
-            if sizes[j] >= 2 and reach.columns[j] and model.weights[j]:
-                is_movable, within = own < sizes[j], reach.index
-                lower[:, j] = np.where(is_movable, within.exact(j, own)[points, winner], 0)
-                # What is out of reach counts as missing there, and is in the high count.
-                room = within.label_counts[rival] - within.high(j, own)[points, rival]
-                upper[:, j] = np.where(is_movable, room, 0)
-        return cls(model, winner, rival, low, high, lower, upper)
+        low, high = counts_of(model, codes, winner, rival)
+        # What is out of reach counts as missing there: it is not in the low counts, but in the high ones.
+        within = model.on(reach.index)
+        lower, reached = counts_of(within, codes, winner, rival)
+        sizes = model.index.n_values
+        is_movable = (sizes > codes.T) & (sizes >= 2) & reach.columns & (model.float_weights > 0)
+        upper = within.index.label_counts[rival][:, None] - reached
+        return cls(
+            model,
+            winner,
+            rival,
+            low,
+            high,
+            np.where(is_movable, lower, 0),
+            np.where(is_movable, upper, 0),
+        )
 
     def __len__(self) -> int:
         return len(self.winner)
@@ -463,8 +467,8 @@ class _Lowering:
         # The features whose choice matters most come first.
         choice = np.abs(gains - price * sides.lower[race])
         alike = sorted(kinds.values(), key=lambda features: -choice[features[0]])
-        whole_most = sum(most[j] for features in alike for j in features)
-        left = budget - sum(most) + whole_most
+        # Features that cannot be lowered wholly are regretted, unless they are the part.
+        left = budget - float(excess[~is_whole].sum())
 
         def sets_without(part: int, left: float) -> list[_WholeSet]:
             """Return sets of whole features, but for those that others surely beat with no more cells."""
@@ -498,7 +502,8 @@ class _Lowering:
             room = left if is_whole[part] else left + most[part]
             rest = budget - sum(most) + most[part] - float(regret[part])
             for n_cells, loss, features in shared if is_same else sets_without(part, room):
-                if price * n_cells - loss <= rest:
+                # A part without whole features is a piece already.
+                if features and price * n_cells - loss <= rest:
                     yield race, part, n_cells, loss, features
 
 

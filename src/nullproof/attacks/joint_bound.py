@@ -237,7 +237,9 @@ class Relaxation:
             return Relaxed(float(cells.sum()), cells, *nothing, 0 * cells)
         duals = np.maximum(-found.ineqlin.marginals, 0.0)
         bound, price = certified_value(cost, matrix, right, (low, high), duals)
-        self.cut_age = np.where(duals[-len(self.cut_age) :] > 1e-12, 0, self.cut_age + 1)
+        self.cut_age = np.where(
+            duals[len(duals) - len(self.cut_age) :] > 1e-12, 0, self.cut_age + 1
+        )
         keep = self.cut_age <= MAX_AGE
         self.cut_pair, self.cut_at = self.cut_pair[keep], self.cut_at[keep]
         self.cut_age = self.cut_age[keep]

@@ -27,6 +27,7 @@ from nullproof.attacks.search import (
     Places,
     Race,
     Tried,
+    counts_of,
     error_of_logs,
     first,
     solve_points,
@@ -104,14 +105,11 @@ class RowRace(Race):
         super().__init__(np.minimum(known, _MOST + 1))
         self.model, self.winner, self.rival = model, winner, rival
         sizes, weights = model.index.n_values, model.float_weights
-        alpha, points = float(model.alpha), np.arange(codes.shape[1])
+        alpha = float(model.alpha)
         is_loose = _is_loose(model, codes)
         self.is_matched = (codes < sizes[:, None]).T & (weights > 0)
         self.is_forced = self.is_matched & (sizes == 1)
-        self.low, self.high = np.empty((2, *is_loose.shape), dtype=np.int64)
-        for j, column in enumerate(codes):
-            self.low[:, j] = model.low(j, column)[points, winner]
-            self.high[:, j] = model.high(j, column)[points, rival]
+        self.low, self.high = counts_of(model, codes, winner, rival)
         loose, self.matched = (
             np.where(is_loose, weights, 0),
             np.where(is_loose & self.is_matched, weights, 0),

@@ -98,6 +98,21 @@ def different(codes: Codes) -> tuple[Places, Places]:
     return first, copies.ravel()
 
 
+def counts_of(
+    model: Model, codes: Codes, winner: Codes, rival: Codes
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the least counts of winners and the greatest of rivals, points × features."""
+    low, high = np.empty((2, *codes.T.shape), dtype=np.int64)
+    points = np.arange(codes.shape[1])
+    for j, own in enumerate(codes):
+        n_codes = int(model.index.n_values[j]) + 2
+        # With many points it is faster to look up each value once.
+        used, rows = (np.arange(n_codes), own) if n_codes < len(own) else (own, points)
+        least, most = model.box(j, used)
+        low[:, j], high[:, j] = least[rows, winner], most[rows, rival]
+    return low, high
+
+
 class Tried(NamedTuple):
     """Races with numbers of lowering changes, and bounds on the raising changes needed beside them.
 
