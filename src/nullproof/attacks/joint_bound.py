@@ -121,8 +121,8 @@ class Modes:
 
     def closed(self, cells: Floats) -> Floats:
         """Return the part of the gap, at most 1, that so many cells close, chord by chord."""
-        left = self.chord_size - np.minimum(cells, self.chord_last)
-        loss = self.chord_weight * (np.log(self.chord_size) - np.log(left))
+        taken = np.minimum(cells, self.chord_last)
+        loss = -self.chord_weight * np.log1p(-taken / self.chord_size)
         return np.asarray(np.minimum(loss / self.chord_gap, 1.0))
 
     def chords(self, box: Box) -> tuple[Floats, Floats, Floats]:
