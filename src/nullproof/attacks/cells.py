@@ -125,19 +125,16 @@ class _Raising:
     """The rivals of some races: how many cells raise their log supports by how much."""
 
     def __init__(self, sides: Sides, slack: float) -> None:
-        self.alpha, self.weights, self.slack = (
-            float(sides.model.alpha),
-            sides.model.float_weights,
-            slack,
-        )
+        self.sides, self.slack, alpha = sides, slack, float(sides.model.alpha)
+        self.weights = sides.model.float_weights
         # Without smoothing a rival has no support before all its zeros are raised.
-        zero = (sides.high == 0) & (self.alpha == 0) & (sides.model.float_weights > 0)
+        zero = (sides.high == 0) & (alpha == 0) & (self.weights > 0)
         self.n_first = zero.sum(axis=1).astype(np.float64)
         self.is_hopeless = (zero & (sides.upper == 0)).any(axis=1)
         self.first = zero & ~self.is_hopeless[:, None]
         is_stuck = (self.weights == 0) | (sides.high == LEFT_OUT) | self.is_hopeless[:, None]
         self.room = np.where(is_stuck, 0, sides.upper - self.first).astype(np.float64)
-        self.start = np.where(is_stuck, 1, sides.high + self.first + self.alpha)
+        self.start = np.where(is_stuck, 1, sides.high + self.first + alpha)
         can_rise = self.room > 0
         gains = self.weights * np.log1p(1 / self.start)
         last = self.weights * np.log1p(1 / (self.start + self.room - 1))
@@ -161,16 +158,13 @@ class _Raising:
 
         Besides, return a real number below them, and the greatest gain of the cells after those.
         """
-        next_gain = np.exp(self.top[races])
+        next_gain, most = np.exp(self.top[races]), self.most_gain[races]
         number = (gain - self.slack) / next_gain
-        at_least = np.where(gain > self.slack, self.most_cells[races] + 1, 0)
-        at_most = np.where(gain > -self.slack, np.inf, 0)
-        impossible = gain > self.most_gain[races] + self.slack
-        at_least[impossible] = np.inf
-        full = gain <= self.most_gain[races] - self.slack
-        at_most[full & (gain > -self.slack)] = self.most_cells[races][full & (gain > -self.slack)]
-        at_least[~impossible & (gain > self.slack)] = 1
-        active = np.flatnonzero(~impossible & (at_most > 0) & (self.most_cells[races] > 0))
+        at_least = np.where(gain > most + self.slack, np.inf, np.where(gain > self.slack, 1.0, 0.0))
+        at_most = np.where(gain <= most - self.slack, self.most_cells[races], np.inf)
+        at_most[gain <= -self.slack] = 0
+        is_open = np.isfinite(at_least) & (at_most > 0) & (self.most_cells[races] > 0)
+        active = np.flatnonzero(is_open)
         # Thresholds with too small and with sufficient raises, with their cells and gains.
         high, low = self.top[races[active]], self.bottom[races[active]]
         above = np.zeros((2, len(active)))
@@ -216,21 +210,18 @@ class _Raising:
             low, high = np.where(is_enough, middle, low), np.where(is_enough, high, middle)
         return np.asarray(np.exp(low))
 
-    def exactly(self, sides: Sides, race: int, n_cells: int) -> list[int]:
+    def exactly(self, race: int, n_cells: int) -> list[int]:
         """Return the best raise of so many cells; near ties of gains are told apart by whole numbers."""
+        sides, races = self.sides, np.array([race])
         steps = self.first[race].astype(np.int64)
         left = n_cells - int(steps.sum())
         high, low = self.top[race] + 1, self.bottom[race] - 1
-        races = np.array([race])
+        n_high, n_low = 0.0, float(self.most_cells[race])
         # Take the cells whose gain is surely above the least one that is taken, but for a few.
-        total, n_high, n_low = float(self.start[race].sum()), 0.0, float(self.most_cells[race])
-        for halving in range(_MOST_HALVINGS):
+        for _ in range(_MOST_HALVINGS):
             if n_low - n_high <= _FEW or high - low <= _ROUNDING:
                 break
-            # The cells and counts in all are nearly inverse to the threshold.
-            middle = high - math.log((left + total) / (n_high + total))
-            if halving % 3 == 2 or not low < middle < high:
-                middle = (high + low) / 2
+            middle = (high + low) / 2
             n_above = float(self.at(races, np.array([middle]))[0][0])
             if n_above >= left:
                 low, n_low = middle, n_above
@@ -344,12 +335,14 @@ class _Lowering:
         return found
 
     def fewest(self, gap: Floats) -> Floats:
-        """Return about how many cells each race needs to lose ``gap``; infinite if it never does."""
-        need = np.maximum(gap[self.race] - self.loss, 0)
-        part = np.ceil(-self.count * np.expm1(-need / self.weight) - 1e-12 * self.count)
+        """Return how many cells surely lose ``gap``, the fewest up to rounding; infinite if none do."""
+        need = np.maximum(gap[self.race] - self.loss + 2 * self.slack, 0)
+        part = np.ceil(self.count * (1e-12 - np.expm1(-need / self.weight)))
+        # Without smoothing, a count that is blanked away loses any gap.
+        part = np.where(self.count == self.room, np.minimum(part, self.room), part)
         found = np.full(len(self.sides), np.inf)
         np.minimum.at(found, self.race, np.where(part <= self.room, self.cells + part, np.inf))
-        return np.where(gap <= 0, 0, found)
+        return np.where(gap <= -2 * self.slack, 0, found)
 
     def near(self, race: int, n_cells: int, loss: float) -> Iterator[list[int]]:
         """Give the ways to spend so many cells that lose about ``loss`` at least, per feature."""
@@ -375,7 +368,7 @@ class _Lowering:
         # No cell does more than the steepest chord of a feature, or than the best raise.
         ratio = np.where(self.can_fall, gains / ends, 0)
         steepest = np.maximum(ratio.max(axis=1, initial=0), np.exp(raising.top))
-        need = np.maximum(gap[:, None] - gains - self.slack, 0)
+        need = np.maximum(gap[:, None] - gains - self.slack, 0) * (1 - 1e-12)
         is_whole = self.can_fall & (ends == self.sides.lower)
         is_whole &= ends + need / steepest[:, None] < known[:, None]
         is_possible = gap <= gains.sum(axis=1) + raising.most_gain + self.slack
@@ -514,12 +507,11 @@ class CellRace(Race):
     """Races where cells are blanked."""
 
     def __init__(self, sides: Sides, known: Floats, *, strict: bool = False) -> None:
-        super().__init__(known)
+        super().__init__(known, error_of_logs(sides.model))
         self.sides, self.strict = sides, strict
         if strict:
             # To win outright is better than to catch up, but not asked for at any price.
             self.most_ranges = 1000
-        self.slack = error_of_logs(sides.model)
         with np.errstate(all="ignore"):
             self.raising = _Raising(sides, self.slack)
             self.gap = gaps(sides, self.raising)
@@ -572,7 +564,7 @@ class CellRace(Race):
         """Return how cells lower and raise the counts of a race if that is an attack."""
         raising, nothing = self.raising, [0] * self.sides.low.shape[1]
         has_support = n_raise >= raising.n_first[race] and not raising.is_hopeless[race]
-        raised = raising.exactly(self.sides, race, n_raise) if has_support else nothing
+        raised = raising.exactly(race, n_raise) if has_support else nothing
         steps = np.array(raised) - raising.first[race]
         gains = np.where(steps > 0, raising.weights * np.log1p(steps / raising.start[race]), 0)
         need = float(self.gap[race] - gains.sum()) - 2 * self.slack

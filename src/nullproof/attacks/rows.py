@@ -102,7 +102,7 @@ class RowRace(Race):
     def __init__(
         self, model: Model, codes: Codes, winner: Codes, rival: Codes, known: Floats
     ) -> None:
-        super().__init__(np.minimum(known, _MOST + 1))
+        super().__init__(np.minimum(known, _MOST + 1), error_of_logs(model, _MOST))
         self.model, self.winner, self.rival = model, winner, rival
         sizes, weights = model.index.n_values, model.float_weights
         alpha = float(model.alpha)
@@ -117,7 +117,7 @@ class RowRace(Race):
         # Domains of one size have one total.
         distinct, place = np.unique(sizes, return_inverse=True)
         self.smoothing, self.loose = alpha * distinct, loose @ np.eye(len(distinct))[place]
-        self.counted, self.slack = model.prior_is_counted, error_of_logs(model, _MOST)
+        self.counted = model.prior_is_counted
         pair = np.stack([winner, rival])
         self.n_rows = model.index.label_counts[pair].astype(np.float64)
         unseen = (loose - self.matched).sum(axis=1)
@@ -163,9 +163,10 @@ class RowRace(Race):
         self.peak = self._peaks()
         self.highest = self.raised(everything, self.peak)[0]
         self.at_none = self._needed(everything, none)
-        now = self.raised(everything, self.least)[0]
+        # As many rows of the winner as surely are enough.
+        now = self.raised(everything, self.least)[0] - 2 * self.slack
         alone = self._first(self.lowered, everything, now, -1.0, none, none + _MOST)
-        last = np.minimum(np.minimum(self.at_none.at_most, self.best), np.minimum(alone + 2, _MOST))
+        last = np.minimum(np.minimum(self.at_none.at_most, self.best), np.minimum(alone, _MOST))
         # No row of the winner is better than one of the rival where the rival's last gains more.
         steepest = (self.loose / (self.n_rows[0][:, None] + self.smoothing)).sum(axis=1)
         is_worse = ~self.has_peak & (steepest < self.at_none.gain * (1 - 1e-9))

@@ -141,13 +141,15 @@ class Race:
     ----------
     known
         Attacks with so many changes or more are not asked for.
+    slack
+        The error of every difference of log supports.
     """
 
     # Where it is enough to look at some numbers, no more ranges than this are looked at.
     most_ranges = math.inf
 
-    def __init__(self, known: Floats) -> None:
-        self.known, self.best = known, known.copy()
+    def __init__(self, known: Floats, slack: float) -> None:
+        self.known, self.best, self.slack = known, known.copy(), slack
 
     def starts(self, races: Places) -> tuple[Places, Floats]:
         """Return numbers of lowering changes to begin with, for each race the least and the most useful."""
@@ -222,7 +224,8 @@ class Race:
         simple = left.n_lower + 1 + right.at_least
         # The need grows to the left at least as fast as the loss is steep; so a line bounds the total.
         more = self.steepness(left, right) / right.gain
-        base = right.n_lower + right.level - 1e-9 * (1 + np.abs(right.level))
+        error = self.slack / right.gain + 1e-9 * (1 + np.abs(right.level))
+        base = right.n_lower + right.level - error
         line = base + np.minimum(more - 1, width * (more - 1))
         return np.where(width > 0, np.fmax(simple, np.ceil(line)), np.inf)
 
@@ -242,6 +245,9 @@ class Race:
             if self.falls(race, int(n_lower[place]), n_raise):
                 tried.at_most[place] = n_raise
                 self.best[race] = min(self.best[race], total[place])
+            else:
+                is_last = n_raise >= self.most_raises(race)
+                tried.at_least[place] = math.inf if is_last else n_raise + 1
         return tried
 
     def _decide(self, race: int, tried: Tried) -> tuple[float, float]:
