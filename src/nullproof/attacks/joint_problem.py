@@ -235,35 +235,14 @@ class State:
     def trim(self, group: int) -> None:
         """Give back the cells of ``group`` that no point needs, if all points have fallen.
 
-        From a guess in floats the exact number is reached by single steps.
+        Mostly there are none, or few: steps double as long as they succeed, then they are halved.
         """
         points = np.concatenate([self.lower_points[group], self.raise_points[group]])
-        give = self._spare(group)
-        self.add(group, -give)
-        while give and self.stands(points).any():
-            self.add(group, 1)
-            give -= 1
-
-    def _spare(self, group: int) -> int:
-        """Return, up to rounding, how many cells of ``group`` its points can do without."""
-        problem = self.problem
-        label, feature = problem.label[group], problem.feature[group]
-        weight, spare = problem.weights[feature], [float(self.cells[group])]
-        low, high = self.lower_points[group], self.raise_points[group]
-        if len(low):
-            right = self.log_high[low].sum(axis=2) + problem.constants[low]
-            right[np.arange(len(low)), problem.winner[low]] = -np.inf
-            right = np.maximum(right.max(axis=1), -1e300)
-            rest = self.log_low[low].sum(axis=1, where=np.arange(self.log_low.shape[1]) != feature)
-            allowed = np.exp((right - rest - problem.constants[low, problem.winner[low]]) / weight)
-            spare.append(float((allowed - problem.alpha - self.low[low, feature]).min()))
-        if len(high):
-            gap = self.gaps(high)
-            own = gap[:, label].copy()
-            gap[:, label] = np.inf
-            needs = gap.min(axis=1) > 0
-            now = self.high[high, label, feature] + problem.alpha
-            less = -np.expm1(np.minimum(own / weight, 1.0)) * now
-            spare.extend(less[needs].tolist())
-        # Where rounding calls a gap open, nothing is spared.
-        return int(max(0.0, min(spare)) + 1e-6)
+        step, grows = 1, True
+        while step:
+            give = min(step, int(self.cells[group]))
+            self.add(group, -give)
+            if not give or self.stands(points).any():
+                self.add(group, give)
+                grows = False
+            step = 2 * step if grows else step // 2
