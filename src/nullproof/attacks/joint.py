@@ -59,9 +59,9 @@ def solve(
         # The best attack and the bound so far are complete and true at any time.
         with suppress(KeyboardInterrupt):
             work.run(seconds, rounds, seed)
-    if not problem.succeeds(work.best):
-        raise AssertionError("the attack found does not break every point")
-    return work.best, min(work.bound, work.n_cells)
+    if not problem.succeeds(work.best) or work.bound > work.n_cells:
+        raise AssertionError("the attack does not break every point, or has fewer cells than it needs")
+    return work.best, work.bound
 
 
 class _Work:
