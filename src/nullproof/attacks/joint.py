@@ -60,7 +60,9 @@ def solve(
         with suppress(KeyboardInterrupt):
             work.run(seconds, rounds, seed)
     if not problem.succeeds(work.best) or work.bound > work.n_cells:
-        raise AssertionError("the attack does not break every point, or has fewer cells than it needs")
+        raise AssertionError(
+            "the attack does not break every point, or has fewer cells than it needs"
+        )
     return work.best, work.bound
 
 
