@@ -219,6 +219,20 @@ def test_billions_of_rows(alpha: Fraction) -> None:
     assert n_attacked >= 4
 
 
+@pytest.mark.parametrize("size", [10**12, 10**13, 10**14, 10**15])
+@pytest.mark.parametrize("weight", [3, 7, 9])
+def test_lowering_alone_on_trillions_of_rows(size: int, weight: int) -> None:
+    """All rows of the rival agree with the point, so that only the winner's cells are left: exact."""
+    for n_rival, count in ((3, size), (10, size - size // 17), (10, size - 3)):
+        index = index_from_counts([size, n_rival], [[(count, n_rival), (size - count, 0)]])
+        (feature,) = index.schema.features
+        schema = replace(index.schema, features=(replace(feature, weight=weight),))
+        found = radius(replace(index, schema=schema), ("0",), prior="uniform")
+        # The weight is the same for both: (count - r + 1) / (size + 2) is at most the rival's share.
+        share = Fraction(n_rival + 1, n_rival + 2)
+        assert found.radius.tolist() == [math.ceil(count + 1 - share * (size + 2))]
+
+
 # Named tables -------------------------------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from nullproof.attacks.radius import Radii
 from nullproof.attacks.rows import AddedRows
@@ -18,6 +19,7 @@ from nullproof.counts.engines.columns import Key, LazyTable, collected, like_key
 from nullproof.counts.index import CountIndex
 from nullproof.counts.update import Cells
 from nullproof.data.edits import TrainingTable
+from nullproof.data.labels import label_codes, label_positions
 from nullproof.data.missing import NOTHING_SPELLED
 from nullproof.data.points import RowNames, key_at
 from nullproof.data.schema import Feature, Schema, encode
@@ -424,11 +426,11 @@ def locate_cells(
         sorts = [sort for sort in cells if sort.n_cells]
         found = _found(schema, sorts, lazy, key)
     for number, sort in enumerate(sorts):
-        rows = [row for row, place in found if place == number]
-        if len({*rows}) < sort.n_cells:
+        n_rows = len({row for row, place in found if place == number})
+        if n_rows < sort.n_cells:
             feature = schema.features[sort.feature]
             raise NullproofError(
-                f"the table has {len({*rows})} rows with {feature.values[sort.candidates[0]]!r} in "
+                f"the table has {n_rows} rows with {feature.values[sort.candidates[0]]!r} in "
                 f"column {feature.name!r} and label {schema.labels[sort.label]!r}, told apart by "
                 f"{key!r}, but the attack blanks {sort.n_cells}; give the table that was counted and a "
                 "key without repetition"
@@ -450,55 +452,38 @@ def _numbered(table: LazyTable, key: str | None) -> tuple[LazyTable, str]:
 
 def _found(schema: Schema, sorts: list[Cells], table: LazyTable, key: str) -> list[tuple[Any, int]]:
     """Key and number of the sort of every cell, in one query."""
-    labels, label = _values_of_labels(schema, table), table.column(table.label)
-    values: dict[int, tuple[Key, dict[int, list[Any]]]] = {}
+    label = table.column(table.label)
+    written = collected(table.frame.select(label.label.alias("label")).unique())["label"]
+    column = label.read(written, NOTHING_SPELLED)
+    is_known = np.asarray(column.known)
+    places, names = label_codes(column.rows(np.flatnonzero(is_known)))
+    labels = _by_code(written.filter(is_known.tolist()), label_positions(schema, names)[places])
+    values = {j: _values_of(schema.features[j], table) for j in {sort.feature for sort in sorts}}
     parts = []
     for number, sort in enumerate(sorts):
-        if sort.feature not in values:
-            values[sort.feature] = _values_of_codes(schema.features[sort.feature], table)
-        key_of_column, by_code = values[sort.feature]
+        grouped, by_code = values[sort.feature]
         fits = (
-            key_of_column.only
-            & key_of_column.value.is_in(by_code.get(sort.candidates[0], []))
+            grouped.only
+            & grouped.value.is_in(by_code.get(sort.candidates[0], []))
             & label.label.is_in(labels.get(sort.label, []))
         )
         rows = table.frame.filter(fits).select(nw.col(key).alias("row")).sort("row")
         parts.append(
             rows.head(sort.n_cells).with_columns(nw.lit(number).cast(nw.Int32).alias("sort"))
         )
-    if not parts:
-        return []
-    frame = collected(nw.concat(parts))
-    return list(zip(frame["row"].to_list(), frame["sort"].to_list(), strict=True))
+    return [*collected(nw.concat(parts)).iter_rows()] if parts else []
 
 
-def _values_of_labels(schema: Schema, table: LazyTable) -> dict[int, list[Any]]:
-    """How each label is written in the table."""
-    label = table.column(table.label)
-    found = collected(table.frame.select(label.label.alias("label")).unique())["label"]
-    found = found.drop_nulls()
-    column = label.read(found, NOTHING_SPELLED)
-    if column.numbers is not None:
-        texts = [column.write(number) for number in column.numbers.tolist()]
-    else:
-        assert column.codes is not None
-        texts = [column.values[code] for code in column.codes]
-    values: dict[int, list[Any]] = {}
-    for value, written in zip(found.to_list(), texts, strict=True):
-        if written in schema.label_codes:
-            values.setdefault(schema.label_codes[written], []).append(value)
-    return values
-
-
-def _values_of_codes(feature: Feature, table: LazyTable) -> tuple[Key, dict[int, list[Any]]]:
-    """What is grouped by, and what of it each code stands for."""
+def _values_of(feature: Feature, table: LazyTable) -> tuple[Key, dict[int, list[Any]]]:
+    """What a column is grouped by, and what of it each code stands for."""
     key = like_key(feature, table.like(feature))
     if key.in_cells:
         return key, {code: [bin_] for code, bin_ in enumerate(feature.bins)}
     cells = table.frame.filter(key.only).select(key.value.alias("value"))
     values = collected(cells.unique())["value"]
-    codes = encode(feature, key.column.read(values)).codes
-    by_code: dict[int, list[Any]] = {}
-    for code in np.unique(codes).tolist():
-        by_code[code] = values.filter((codes == code).tolist()).to_list()
-    return key, by_code
+    return key, _by_code(values, encode(feature, key.column.read(values)).codes)
+
+
+def _by_code(values: Any, codes: NDArray[Any]) -> dict[int, list[Any]]:
+    """Values as the engine has them, by their codes."""
+    return {code: values.filter((codes == code).tolist()).to_list() for code in {*codes.tolist()}}

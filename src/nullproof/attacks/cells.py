@@ -20,7 +20,16 @@ from numpy.typing import NDArray
 
 from nullproof.attacks.equal_weights import bound_radii
 from nullproof.attacks.reach import Reach
-from nullproof.attacks.search import Bounds, Codes, Places, Race, Tried, error_of_logs, solve_points
+from nullproof.attacks.search import (
+    Cheapest,
+    Codes,
+    Places,
+    Race,
+    Tried,
+    counts_of,
+    error_of_logs,
+    solve_points,
+)
 from nullproof.counts.index import LEFT_OUT
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
@@ -40,17 +49,16 @@ _FEW = 32
 def solve_cells(
     model: Model,
     codes: Codes,
-    winner: Codes,
     found: Verdicts,
     reach: Reach,
     on_progress: Progress | None = None,
-) -> Bounds:
-    """Find the radius of complete points (features × points) that are certain with label ``winner``."""
-    n_points = codes.shape[1]
-    bounds, places = Bounds.none_known(n_points), np.arange(n_points)
+) -> Cheapest:
+    """Find the fewest cells for complete points (features × points) with certain verdicts."""
+    n_points, winner = codes.shape[1], found.winner
+    best, places = Cheapest.none_known(n_points), np.arange(n_points)
     if model.has_equal_weights and reach.mask is None:
-        bounds = bound_radii(model, codes, winner, (found.min_log, found.max_log), reach.columns)
-        places = np.flatnonzero(bounds.at_least < bounds.at_most)
+        best, at_least = bound_radii(model, codes, found, reach.columns)
+        places = np.flatnonzero(at_least < best.size)
     rivals = found.max_log.copy()
     rivals[np.arange(n_points), winner] = np.nan
 
@@ -58,7 +66,7 @@ def solve_cells(
         return CellRace(Sides.of(model, codes[:, points], winner[points], rival, reach), known)
 
     what = "finding the fewest cells for each point"
-    return solve_points(bounds, places, codes, rivals, race_of, what, on_progress)
+    return solve_points(best, places, codes, rivals, race_of, what, on_progress)
 
 
 @dataclass(frozen=True)
@@ -80,19 +88,22 @@ class Sides:
     @classmethod
     def of(cls, model: Model, codes: Codes, winner: Codes, rival: Codes, reach: Reach) -> Sides:
         """Look up the counts of points (features × points) and how many cells within reach move them."""
-        shape = (codes.shape[1], model.d)
-        low, high, lower, upper = (np.zeros(shape, dtype=np.int64) for _ in range(4))
-        points, sizes = np.arange(codes.shape[1]), model.index.n_values
-        for j, own in enumerate(codes):
-            low[:, j] = model.low(j, own)[points, winner]
-            high[:, j] = model.high(j, own)[points, rival]
-            if sizes[j] >= 2 and reach.columns[j] and model.weights[j]:
-                is_movable, within = own < sizes[j], reach.index
-                lower[:, j] = np.where(is_movable, within.exact(j, own)[points, winner], 0)
-                # What is out of reach counts as missing there, and is in the high count.
-                room = within.label_counts[rival] - within.high(j, own)[points, rival]
-                upper[:, j] = np.where(is_movable, room, 0)
-        return cls(model, winner, rival, low, high, lower, upper)
+        low, high = counts_of(model, codes, winner, rival)
+        # What is out of reach counts as missing there: it is not in the low counts, but in the high ones.
+        within = model.on(reach.index)
+        lower, reached = counts_of(within, codes, winner, rival)
+        sizes = model.index.n_values
+        is_movable = (sizes > codes.T) & (sizes >= 2) & reach.columns & (model.float_weights > 0)
+        upper = within.index.label_counts[rival][:, None] - reached
+        return cls(
+            model,
+            winner,
+            rival,
+            low,
+            high,
+            np.where(is_movable, lower, 0),
+            np.where(is_movable, upper, 0),
+        )
 
     def __len__(self) -> int:
         return len(self.winner)
@@ -114,19 +125,16 @@ class _Raising:
     """The rivals of some races: how many cells raise their log supports by how much."""
 
     def __init__(self, sides: Sides, slack: float) -> None:
-        self.alpha, self.weights, self.slack = (
-            float(sides.model.alpha),
-            sides.model.float_weights,
-            slack,
-        )
+        self.sides, self.slack, alpha = sides, slack, float(sides.model.alpha)
+        self.weights = sides.model.float_weights
         # Without smoothing a rival has no support before all its zeros are raised.
-        zero = (sides.high == 0) & (self.alpha == 0) & (sides.model.float_weights > 0)
+        zero = (sides.high == 0) & (alpha == 0) & (self.weights > 0)
         self.n_first = zero.sum(axis=1).astype(np.float64)
         self.is_hopeless = (zero & (sides.upper == 0)).any(axis=1)
         self.first = zero & ~self.is_hopeless[:, None]
         is_stuck = (self.weights == 0) | (sides.high == LEFT_OUT) | self.is_hopeless[:, None]
         self.room = np.where(is_stuck, 0, sides.upper - self.first).astype(np.float64)
-        self.start = np.where(is_stuck, 1, sides.high + self.first + self.alpha)
+        self.start = np.where(is_stuck, 1, sides.high + self.first + alpha)
         can_rise = self.room > 0
         gains = self.weights * np.log1p(1 / self.start)
         last = self.weights * np.log1p(1 / (self.start + self.room - 1))
@@ -150,16 +158,13 @@ class _Raising:
 
         Besides, return a real number below them, and the greatest gain of the cells after those.
         """
-        next_gain = np.exp(self.top[races])
+        next_gain, most = np.exp(self.top[races]), self.most_gain[races]
         number = (gain - self.slack) / next_gain
-        at_least = np.where(gain > self.slack, self.most_cells[races] + 1, 0)
-        at_most = np.where(gain > -self.slack, np.inf, 0)
-        impossible = gain > self.most_gain[races] + self.slack
-        at_least[impossible] = np.inf
-        full = gain <= self.most_gain[races] - self.slack
-        at_most[full & (gain > -self.slack)] = self.most_cells[races][full & (gain > -self.slack)]
-        at_least[~impossible & (gain > self.slack)] = 1
-        active = np.flatnonzero(~impossible & (at_most > 0) & (self.most_cells[races] > 0))
+        at_least = np.where(gain > most + self.slack, np.inf, np.where(gain > self.slack, 1.0, 0.0))
+        at_most = np.where(gain <= most - self.slack, self.most_cells[races], np.inf)
+        at_most[gain <= -self.slack] = 0
+        is_open = np.isfinite(at_least) & (at_most > 0) & (self.most_cells[races] > 0)
+        active = np.flatnonzero(is_open)
         # Thresholds with too small and with sufficient raises, with their cells and gains.
         high, low = self.top[races[active]], self.bottom[races[active]]
         above = np.zeros((2, len(active)))
@@ -205,26 +210,18 @@ class _Raising:
             low, high = np.where(is_enough, middle, low), np.where(is_enough, high, middle)
         return np.asarray(np.exp(low))
 
-    def excess(self, races: Places, price: Floats) -> Floats:
-        """Return the greatest excess of a raise over the price of its cells."""
-        cells, gain = self.at(races, np.log(price))
-        return np.asarray(np.maximum(gain - price * cells, 0))
-
-    def exactly(self, sides: Sides, race: int, n_cells: int) -> list[int]:
+    def exactly(self, race: int, n_cells: int) -> list[int]:
         """Return the best raise of so many cells; near ties of gains are told apart by whole numbers."""
+        sides, races = self.sides, np.array([race])
         steps = self.first[race].astype(np.int64)
         left = n_cells - int(steps.sum())
         high, low = self.top[race] + 1, self.bottom[race] - 1
-        races = np.array([race])
+        n_high, n_low = 0.0, float(self.most_cells[race])
         # Take the cells whose gain is surely above the least one that is taken, but for a few.
-        total, n_high, n_low = float(self.start[race].sum()), 0.0, float(self.most_cells[race])
-        for halving in range(_MOST_HALVINGS):
+        for _ in range(_MOST_HALVINGS):
             if n_low - n_high <= _FEW or high - low <= _ROUNDING:
                 break
-            # The cells and counts in all are nearly inverse to the threshold.
-            middle = high - math.log((left + total) / (n_high + total))
-            if halving % 3 == 2 or not low < middle < high:
-                middle = (high + low) / 2
+            middle = (high + low) / 2
             n_above = float(self.at(races, np.array([middle]))[0][0])
             if n_above >= left:
                 low, n_low = middle, n_above
@@ -338,12 +335,14 @@ class _Lowering:
         return found
 
     def fewest(self, gap: Floats) -> Floats:
-        """Return about how many cells each race needs to lose ``gap``; infinite if it never does."""
-        need = np.maximum(gap[self.race] - self.loss, 0)
-        part = np.ceil(-self.count * np.expm1(-need / self.weight) - 1e-12 * self.count)
+        """Return how many cells surely lose ``gap``, the fewest up to rounding; infinite if none do."""
+        need = np.maximum(gap[self.race] - self.loss + 2 * self.slack, 0)
+        part = np.ceil(self.count * (1e-12 - np.expm1(-need / self.weight)))
+        # Without smoothing, a count that is blanked away loses any gap.
+        part = np.where(self.count == self.room, np.minimum(part, self.room), part)
         found = np.full(len(self.sides), np.inf)
         np.minimum.at(found, self.race, np.where(part <= self.room, self.cells + part, np.inf))
-        return np.where(gap <= 0, 0, found)
+        return np.where(gap <= -2 * self.slack, 0, found)
 
     def near(self, race: int, n_cells: int, loss: float) -> Iterator[list[int]]:
         """Give the ways to spend so many cells that lose about ``loss`` at least, per feature."""
@@ -369,7 +368,7 @@ class _Lowering:
         # No cell does more than the steepest chord of a feature, or than the best raise.
         ratio = np.where(self.can_fall, gains / ends, 0)
         steepest = np.maximum(ratio.max(axis=1, initial=0), np.exp(raising.top))
-        need = np.maximum(gap[:, None] - gains - self.slack, 0)
+        need = np.maximum(gap[:, None] - gains - self.slack, 0) * (1 - 1e-12)
         is_whole = self.can_fall & (ends == self.sides.lower)
         is_whole &= ends + need / steepest[:, None] < known[:, None]
         is_possible = gap <= gains.sum(axis=1) + raising.most_gain + self.slack
@@ -404,7 +403,8 @@ class _Lowering:
         ends, gains, limit = ends[races], gains[races], limit[races]
         price = raising.price(races, gap[races], gains, ends)
         excess = np.maximum(gains - price[:, None] * ends, 0)
-        most = excess.sum(axis=1) + raising.excess(races, price)
+        n_raise, gain = raising.at(races, np.log(price))
+        most = excess.sum(axis=1) + np.maximum(gain - price * n_raise, 0)
         budget = price * (limit - 1) - gap[races] + most
         budget += 2 * self.slack + 1e-12 * price * limit
         is_whole = self.can_fall[races] & (ends == self.sides.lower[races])
@@ -460,8 +460,8 @@ class _Lowering:
         # The features whose choice matters most come first.
         choice = np.abs(gains - price * sides.lower[race])
         alike = sorted(kinds.values(), key=lambda features: -choice[features[0]])
-        whole_most = sum(most[j] for features in alike for j in features)
-        left = budget - sum(most) + whole_most
+        # Features that cannot be lowered wholly are regretted, unless they are the part.
+        left = budget - float(excess[~is_whole].sum())
 
         def sets_without(part: int, left: float) -> list[_WholeSet]:
             """Return sets of whole features, but for those that others surely beat with no more cells."""
@@ -495,23 +495,23 @@ class _Lowering:
             room = left if is_whole[part] else left + most[part]
             rest = budget - sum(most) + most[part] - float(regret[part])
             for n_cells, loss, features in shared if is_same else sets_without(part, room):
-                if price * n_cells - loss <= rest:
+                # A part without whole features is a piece already.
+                if features and price * n_cells - loss <= rest:
                     yield race, part, n_cells, loss, features
 
 
 # Both ---------------------------------------------------------------------------------------------
 
 
-class CellRace(Race[Spent]):
+class CellRace(Race):
     """Races where cells are blanked."""
 
     def __init__(self, sides: Sides, known: Floats, *, strict: bool = False) -> None:
-        super().__init__(known)
+        super().__init__(known, error_of_logs(sides.model))
         self.sides, self.strict = sides, strict
         if strict:
             # To win outright is better than to catch up, but not asked for at any price.
             self.most_ranges = 1000
-        self.slack = error_of_logs(sides.model)
         with np.errstate(all="ignore"):
             self.raising = _Raising(sides, self.slack)
             self.gap = gaps(sides, self.raising)
@@ -555,11 +555,16 @@ class CellRace(Race[Spent]):
         """Return how many cells can raise the rival."""
         return int(self.sides.upper[race].sum())
 
+    def falls(self, race: int, n_lower: int, n_raise: int) -> bool:
+        """Decide exactly whether so many cells are enough."""
+        return self.attack(race, n_lower, n_raise) is not None
+
+    @np.errstate(all="ignore")
     def attack(self, race: int, n_lower: int, n_raise: int) -> Spent | None:
         """Return how cells lower and raise the counts of a race if that is an attack."""
         raising, nothing = self.raising, [0] * self.sides.low.shape[1]
         has_support = n_raise >= raising.n_first[race] and not raising.is_hopeless[race]
-        raised = raising.exactly(self.sides, race, n_raise) if has_support else nothing
+        raised = raising.exactly(race, n_raise) if has_support else nothing
         steps = np.array(raised) - raising.first[race]
         gains = np.where(steps > 0, raising.weights * np.log1p(steps / raising.start[race]), 0)
         need = float(self.gap[race] - gains.sum()) - 2 * self.slack
@@ -575,9 +580,11 @@ def spent(sides: Sides, n_raise: int, n_lower: int, *, strict: bool) -> Spent | 
     That is so many of its own and of the winner's or, if these do not do it, others that are no more.
     """
     race = CellRace(sides, np.array([n_raise + n_lower + 1.0]), strict=strict)
-    with np.errstate(all="ignore"):
-        found = race.attack(0, n_lower, n_raise)
-    return race.cheapest() if found is None else found
+    found = race.attack(0, n_lower, n_raise)
+    if found is None:
+        (raised,), (lowered,) = race.solve()
+        found = race.attack(0, int(lowered), int(raised)) if np.isfinite(raised) else None
+    return found
 
 
 def gaps(sides: Sides, raising: _Raising) -> Floats:

@@ -11,116 +11,81 @@ none surely do). What is left open is for `search`, which takes any weights and 
 from __future__ import annotations
 
 import math
-from copy import copy
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.attacks.search import Bounds, Codes, Places, error_of_logs
+from nullproof.attacks.search import Cheapest, Codes, Places, error_of_logs
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
+from nullproof.model.verdicts import Verdicts
 
 Interval = tuple[Floats, Floats]
 _BLOCK = 8192
-_MANY_VALUES = 4096
 # A few roundings of a step count on its way through products, quotients and functions.
 _ROUNDINGS = 8 * float(np.finfo(np.float64).eps)
 
 
 def bound_radii(
-    model: Model,
-    codes: Codes,
-    winner: Codes,
-    logs: tuple[Floats, Floats],
-    columns: NDArray[np.bool_],
-) -> Bounds:
-    """Bound the radius of complete points (features × points) that are certain with label ``winner``.
+    model: Model, codes: Codes, found: Verdicts, columns: NDArray[np.bool_]
+) -> tuple[Cheapest, Floats]:
+    """Bound the radius of complete points (features × points) with certain verdicts.
 
-    ``logs`` are the least and greatest log supports (points × labels), ``columns`` the features that an
-    attack can reach.
+    Return the best attacks that surely succeed, and how many cells each point takes at least. ``columns``
+    are the features that an attack can reach.
     """
-    bounds, slack = Bounds.none_known(codes.shape[1]), error_of_logs(model)
-    # A one-value domain has nothing to move, and its count is the same in every world.
-    tables = [
-        _Counts(model, codes, j)
-        for j in np.flatnonzero((model.index.n_values >= 2) & columns).tolist()
-    ]
-    for start in range(0, codes.shape[1], _BLOCK):
+    n_points = codes.shape[1]
+    best, at_least = Cheapest.none_known(n_points), np.full(n_points, np.inf)
+    tables = _tables(model, columns)
+    for start in range(0, n_points, _BLOCK):
         block = slice(start, start + _BLOCK)
-        part = _Block(
-            model, codes[:, block], winner[block], [own.at(block) for own in tables], slack
-        )
-        part.bound(logs[0][block], logs[1][block], bounds.at(block))
-    return bounds
+        part = _Block(model, codes[:, block], found.take(block), tables)
+        part.bound(best.at(block), at_least[block])
+    return best, at_least
 
 
-class _Counts:
-    """The counts of one feature, labels × values, and which value each point has.
+def _tables(model: Model, columns: NDArray[np.bool_]) -> dict[int, tuple[Floats, Floats]]:
+    """Return the counts that an attack can move: the low and the high ones by feature, labels × codes.
 
-    A value outside the domain can never be raised, nor can a feature that is left out: an infinite count.
+    A one-value domain has nothing to move. Neither a value outside the domain nor a feature that is
+    left out can be raised: their count is infinite.
     """
-
-    def __init__(self, model: Model, codes: Codes, j: int) -> None:
-        self.feature, size = j, int(model.index.n_values[j])
-        # The values, a value outside the domain, and a feature that is left out.
-        used, self.rows = np.arange(size + 2), codes[j].astype(np.intp)
-        if size > _MANY_VALUES:
-            used, self.rows = np.unique(codes[j], return_inverse=True)
-        is_stuck = used >= size
-        # Without smoothing, the zero of a feature that is left out would make the support 0.
-        empty = np.inf if model.alpha == 0 else 0.0
-        low, high = model.low(self.feature, used).T, model.high(self.feature, used).T
-        self.low = np.where(is_stuck, empty, low)
-        self.high = np.where(is_stuck, np.inf, high)
-
-    def at(self, block: slice) -> _Counts:
-        """Return the same for some of the points."""
-        other = copy(self)
-        other.rows = self.rows[block]
-        return other
+    tables = {}
+    # Without smoothing, a zero of the winner would make the support 0.
+    empty = np.inf if model.alpha == 0 else 0.0
+    for j in np.flatnonzero((model.index.n_values >= 2) & columns).tolist():
+        size = int(model.index.n_values[j])
+        low, high = (side.T.astype(np.float64) for side in model.box(j, np.arange(size + 2)))
+        low[:, size:], high[:, size:] = empty, np.inf
+        tables[j] = low, high
+    return tables
 
 
 class _Block:
     """One block of points, and the counts that an attack can move."""
 
     def __init__(
-        self, model: Model, codes: Codes, winner: Codes, counts: list[_Counts], slack: float
+        self,
+        model: Model,
+        codes: Codes,
+        found: Verdicts,
+        tables: dict[int, tuple[Floats, Floats]],
     ) -> None:
-        self.model, self.codes, self.winner, self.counts = model, codes, winner, counts
-        self.alpha, self.slack = float(model.alpha), slack
+        self.model, self.codes, self.found, self.tables = model, codes, found, tables
+        self.alpha, self.slack = float(model.alpha), error_of_logs(model)
+        winner, points = found.winner, np.arange(codes.shape[1])
+        low = np.empty((len(tables), len(points)))
+        for out, (j, (own, _)) in zip(low, tables.items(), strict=True):
+            own.ravel().take(winner * own.shape[1] + codes[j], out=out, mode="clip")
+        self.lowering = self._lowering(low, found.min_log[points, winner])
 
-    def bound(self, min_log: Floats, max_log: Floats, bounds: Bounds) -> None:
-        """Try the attacks of every rival and keep the best."""
-        points = np.arange(len(self.winner))
-        lowering = self._lowering(min_log[points, self.winner])
-        for rival in range(self.model.m):
-            places = np.flatnonzero(self.winner != rival)
-            at_least, at_most = lowering.at(places).fewest(max_log[places, rival])
-            none = np.zeros(len(places))
-            # A certain winner is ahead of every rival, so at least one step is needed.
-            bounds.offer(places, rival, (none, none), (np.maximum(at_least, 1), at_most))
-        for rival in range(self.model.m):
-            places = np.flatnonzero((self.winner != rival) & (bounds.at_most > 1))
-            has_support = self._n_rows(rival) + self.alpha > 0 and self.model.prior[rival] > 0
-            if len(places) and self.counts and has_support:
-                self._raise(places, rival, max_log[places, rival], lowering, bounds)
-
-    def _n_rows(self, label: int) -> float:
-        return float(self.model.index.label_counts[label])
-
-    def _lowering(self, log_support: Floats) -> Lowering:
-        if not self.counts:
-            return Lowering(
-                np.zeros((len(log_support), 1)), log_support[:, None], self.alpha, self.slack
-            )
-        counts = np.empty((len(self.counts), len(log_support)))
-        for out, own in zip(counts, self.counts, strict=True):
-            own.low.ravel().take(self.winner * own.low.shape[1] + own.rows, out=out, mode="clip")
+    def _lowering(self, counts: Floats, log_support: Floats) -> Lowering:
         if self.alpha == 0:
             # Once the smallest count is exhausted, the support is 0.
-            smallest = counts.min(axis=0)
+            smallest = counts.min(axis=0, initial=np.inf)
             is_fixed = np.isinf(smallest)
             ends = np.column_stack([np.zeros_like(smallest), np.where(is_fixed, 0.0, smallest)])
             logs = np.column_stack([log_support, np.where(is_fixed, log_support, -np.inf)])
@@ -129,53 +94,73 @@ class _Block:
         falls = _running_sums(math.log(self.alpha) - np.log(counts + self.alpha))
         return Lowering(_running_sums(counts), log_support[:, None] + falls, self.alpha, self.slack)
 
-    def _raise(
-        self, places: Places, rival: int, base: Floats, lowering: Lowering, bounds: Bounds
-    ) -> None:
+    def bound(self, best: Cheapest, at_least: Floats) -> None:
+        """Try the attacks of every rival and keep the best."""
+        rivals = [(k, np.flatnonzero(self.found.winner != k)) for k in range(self.model.m)]
+
+        def offer(places: Places, rival: int, raised: Interval, lowered: Interval) -> None:
+            at_least[places] = np.minimum(at_least[places], raised[0] + lowered[0])
+            best.offer(places, rival, raised[1], lowered[1])
+
+        for rival, places in rivals:
+            fewest, enough = self.lowering.fewest(places, self.found.max_log[places, rival])
+            none = np.zeros(len(places))
+            # A certain winner is ahead of every rival, so at least one step is needed.
+            offer(places, rival, (none, none), (np.maximum(fewest, 1), enough))
+        for rival, places in rivals:
+            places = places[best.size[places] > 1]
+            has_support = self.n_rows(rival) + self.alpha > 0 and self.model.prior[rival] > 0
+            if len(places) and self.tables and has_support:
+                for attack in self._raised(places, rival, best.size[places]):
+                    offer(*attack)
+
+    def n_rows(self, label: int) -> float:
+        return float(self.model.index.label_counts[label])
+
+    def _raised(
+        self, places: Places, rival: int, best: Floats
+    ) -> Iterator[tuple[Places, int, Interval, Interval]]:
         """Raise one rival as far as it goes, or to the end of each of the winner's pieces."""
-        alpha = self.alpha
-        columns = np.empty((len(self.counts), len(places)))
-        for out, own in zip(columns, self.counts, strict=True):
-            own.high[rival].take(own.rows[places], out=out, mode="clip")
-        counts = columns.T
+        alpha, lowering, base = self.alpha, self.lowering, self.found.max_log[places, rival]
+        counts = np.empty((len(self.tables), len(places)))
+        for out, (j, (_, own)) in zip(counts, self.tables.items(), strict=True):
+            own[rival].take(self.codes[j, places], out=out, mode="clip")
         if np.isneginf(base).any():
-            base = np.where(np.isneginf(base), self._lifted(places, rival, counts), base)
+            base = np.where(np.isneginf(base), self._lifted(places, rival), base)
         # Where may an attack with so many whole features be the best? Raising takes no fewer cells than if
         # all counts were the smallest, since an arithmetic mean is no smaller than a geometric one.
         # Raising as far as it goes lies between two ends, where the winner's support is linear and that
         # bound convex: if neither end is promising, it is no better (T8). Without smoothing the last end
         # is a support of zero, where nothing need be raised.
-        best, d = bounds.at_most[places][:, None], len(columns)
-        n_ends = int((lowering.ends[places] < best).any(axis=0).sum()) if alpha else 1
+        d, few = len(counts), best[:, None]
+        n_ends = int((lowering.ends[places] < few).any(axis=0).sum()) if alpha else 1
         ends, targets = lowering.ends[places, :n_ends], lowering.logs[places, :n_ends]
-        smallest = np.maximum(columns.min(axis=0), 0 if alpha else 1) + alpha
+        smallest = np.maximum(counts.min(axis=0), 0 if alpha else 1) + alpha
         with np.errstate(over="ignore", invalid="ignore"):
             need = np.maximum(targets - base[:, None] - 2 * self.slack, 0)
-            hopes = ends + d * smallest[:, None] * np.expm1(need / d) * (1 - 1e-6) < best
+            hopes = ends + d * smallest[:, None] * np.expm1(need / d) * (1 - 1e-6) < few
         chosen = np.flatnonzero(hopes.any(axis=1))
-        if not len(chosen):
-            return
-        raising = Raising(counts[chosen], base[chosen], self._n_rows(rival), alpha, self.slack)
+        places, base, best, hopes = places[chosen], base[chosen], best[chosen], hopes[chosen]
+        ends, targets = ends[chosen], targets[chosen]
+        raising = Raising(counts[:, chosen].T, base, self.n_rows(rival), alpha, self.slack)
         full, peak = raising.saturated()
-        kept = np.flatnonzero(full < bounds.at_most[places[chosen]])
-        at = places[chosen[kept]]
-        bounds.offer(at, rival, (full[kept], full[kept]), lowering.at(at).fewest(peak[kept]))
+        kept = np.flatnonzero(full < best)
+        all_of = full[kept], full[kept]
+        yield places[kept], rival, all_of, lowering.fewest(places[kept], peak[kept])
         for end in range(n_ends):
             # Where the rival is as high already, lowering alone takes no more cells.
-            is_useful = hopes[chosen, end] & ((targets[chosen, end] > base[chosen]) | (end == 0))
-            kept = np.flatnonzero(is_useful)
-            n_lower = ends[chosen[kept], end]
-            steps = raising.fewest(kept, targets[chosen[kept], end])
-            bounds.offer(places[chosen[kept]], rival, steps, (n_lower, n_lower))
+            kept = np.flatnonzero(hopes[:, end] & ((targets[:, end] > base) | (end == 0)))
+            n_lower = ends[kept, end]
+            yield places[kept], rival, raising.fewest(kept, targets[kept, end]), (n_lower, n_lower)
 
-    def _lifted(self, places: Places, rival: int, counts: Floats) -> Floats:
+    def _lifted(self, places: Places, rival: int) -> Floats:
         """Return the log support of a rival without smoothing once its zeros that can rise are ones."""
-        model = self.model
-        logs = np.log(np.maximum(counts, 1)) - math.log(max(self._n_rows(rival), 1))
-        # What the point leaves out has the factor 1.
-        lifted: Floats = np.where(np.isinf(counts), 0.0, logs).sum(axis=1) + model.log_prior[rival]
-        for j in sorted({*range(model.d)} - {own.feature for own in self.counts}):
-            lifted += model.log_terms(j, model.high(j, self.codes[j, places]))[:, rival]
+        lifted = np.full(len(places), self.model.log_prior[rival])
+        for j, codes in enumerate(self.codes[:, places]):
+            counts = self.model.high(j, codes)
+            if j in self.tables:
+                counts[counts == 0] = 1
+            lifted += self.model.log_terms(j, counts)[:, rival]
         return lifted
 
 
@@ -192,17 +177,12 @@ class Lowering:
     alpha: float
     slack: float
 
-    def at(self, places: Places) -> Lowering:
-        """Return the same for some of the points."""
-        return Lowering(self.ends[places], self.logs[places], self.alpha, self.slack)
-
-    def fewest(self, target: Floats) -> Interval:
-        """Bound the steps that bring the winner's log support to ``target`` or below."""
-        points = np.arange(len(target))
-        piece = (self.logs[:, 1:] > target[:, None]).sum(axis=1)
+    def fewest(self, places: Places, target: Floats) -> Interval:
+        """Bound the steps that bring the winner's log support of some points to ``target`` or below."""
+        piece = (self.logs[places, 1:] > target[:, None]).sum(axis=1)
         following = np.minimum(piece + 1, self.ends.shape[1] - 1)
-        start, top = self.ends[points, piece], self.logs[points, piece]
-        size = self.ends[points, following] - start
+        start, top = self.ends[places, piece], self.logs[places, piece]
+        size = self.ends[places, following] - start
         # Within a piece every step takes the same share of the support that the piece starts with.
         ratio = np.exp(np.minimum(target - top, 1.0))
         steps = (size + self.alpha) * (1 - ratio)
@@ -211,10 +191,10 @@ class Lowering:
         # So close to where the piece starts, the answer may be in the piece before.
         at_least[(piece > 0) & (top - target < 2 * self.slack)] = 0
         needed = np.maximum(np.ceil(steps + error), 0)
-        is_reached = self.logs[points, following] <= target - 2 * self.slack
+        is_reached = self.logs[places, following] <= target - 2 * self.slack
         at_most = start + np.where(needed <= size, needed, np.where(is_reached, size, np.inf))
         # Where all features are exhausted, the support falls no further.
-        spent = start == self.ends[:, -1]
+        spent = start == self.ends[places, -1]
         at_most[spent] = np.inf
         at_least[spent] = np.where(top - target > 2 * self.slack, np.inf, 0)[spent]
         return at_least, at_most

@@ -59,9 +59,11 @@ def solve(
         # The best attack and the bound so far are complete and true at any time.
         with suppress(KeyboardInterrupt):
             work.run(seconds, rounds, seed)
-    if not problem.succeeds(work.best):
-        raise AssertionError("the attack found does not break every point")
-    return work.best, min(work.bound, work.n_cells)
+    if not problem.succeeds(work.best) or work.bound > work.n_cells:
+        raise AssertionError(
+            "the attack does not break every point, or has fewer cells than it needs"
+        )
+    return work.best, work.bound
 
 
 class _Work:
@@ -141,7 +143,7 @@ def fewest_alone(problem: Problem) -> Floats:
         rivals = np.full(len(points), rival, dtype=np.int32)
         codes = problem.codes[:, points]
         sides = Sides.of(problem.model, codes, winner, rivals, problem.reach)
-        alone[points, rival] = CellRace(sides, np.full(len(points), np.inf)).solve()[0]
+        alone[points, rival] = sum(CellRace(sides, np.full(len(points), np.inf)).solve())
     return alone
 
 
@@ -270,7 +272,8 @@ class Moves:
     def __init__(self, state: State, points: Ints, chunk: float, lower_only: bool) -> None:
         problem = state.problem
         self.problem, self.points = problem, points
-        self.low, self.high = state.low[points], state.high[points]
+        self.low = state.low[points] + problem.added[points]
+        self.high = state.high[points] + problem.added[points, None]
         # Zeros are counted apart: other features cannot make up for them.
         log_high = np.where(self.high > 0, state.log_high[points], 0.0).sum(axis=2)
         log_high += problem.constants[points]

@@ -3,22 +3,21 @@
 A *mode* of a point is a way to fall: to one rival while the winner keeps positive support (a *pair*),
 or, with ``alpha = 0``, to anyone because one of the winner's counts is blanked away (a *kill*). Take an
 optimal attack, if it has fewer than ``limit`` cells. Give each point share 1 of one mode in which it
-falls, and let the *takings* of that mode be all that is blanked of the groups that lower the point's
-winner. Then every row of the program holds, so its least value is a lower bound:
+falls, and each pair the part of its gap that lowering the winner closes, at most its share. Then
+every row of the program holds, so its least value is a lower bound:
 
 * *modes*: each point has one, or pays ``limit``, which makes every box feasible;
-* *share*: only one mode of a point takes anything, and it takes no more than there is;
-* *logs*: the rival's gain plus the winner's loss reaches the gap between them. The gain is concave in the
-  integer number of cells, so it lies below every line through two neighbouring integers; the loss lies
-  below its chord. All terms are nonnegative, so the row of an unused mode holds too;
+* *gaps*: the rival's gain and the part that lowering closes reach the gap. The gain is concave in the
+  integer number of cells, so it lies below every line through two neighbouring integers;
+* *losses*: each cell that lowers the winner closes at most so much of the gap, by the chord of a convex
+  loss. The rivals of a point share these cells, so one row has them all: each pair is scaled by
+  ``1 - exp(-gap)``, which with equal weights makes the chords of all rivals alike;
 * *zeros*: with ``alpha = 0`` a rival needs one cell at least in each feature where it has none;
-* *alone*: the cells that serve a pair are an attack on that point alone, so there are as many at least;
-* *taken*: no taking exceeds what the box allows, and without a kill one cell is left.
+* *alone*: the cells that serve a point in its mode are an attack on it alone, so they are as many.
 
 Coefficients are widened by more than their rounding error, and the bound is not the solver's: it is
 recomputed from the dual solution (`certified_value`). A box whose bound is too low is split. HiGHS'
-mixed-integer solver, given the same rows, stays at the chords of the root and far below this tree; cut into
-pieces, the chords make its program too large. Its bound would be no proof either.
+mixed-integer solver would split boxes too, but it gives no dual solution to prove its bound with.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
 from math import ceil, inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,10 +40,11 @@ ROUNDS_AT_FIRST, ROUNDS = 12, 2
 MAX_AGE = 30
 # What is overrated by less is not worth a split.
 LITTLE = 1e-6
-# A program with more takings than this takes seconds; then the bound is that of some points only.
-MAX_TAKINGS = 4_000
-# Relative and least absolute widening, both far above the rounding of logs of counts.
-WIDEN, MARGIN = 1e-11, 1e-9
+# With more chords than this a program takes seconds; then the bound is that of some points only.
+MAX_CHORDS = 4_000
+# Coefficients are widened by this, far more than the rounding of logs of counts.
+WIDEN = 1e-11
+LEAST_GAP = 1e-9
 
 
 @dataclass(frozen=True)
@@ -56,42 +56,45 @@ class Box:
     allowed: Bools
 
 
-@dataclass(frozen=True)
-class Relaxed:
+class Relaxed(NamedTuple):
     """A solution of the relaxation: the certified bound, the columns, and the price of each group."""
 
     bound: float
     cells: Floats
     share: Floats
-    taken: Floats
+    part: Floats
     price: Floats
 
 
 class Modes:
-    """Pairs and kills of all points, and what each pair can take from a group that lowers its winner."""
+    """Pairs and kills of some points: all, or those that need the most cells alone.
+
+    A *lowering* is a point with a group that lowers its winner, a *chord* a pair with a lowering.
+    """
 
     def __init__(self, problem: Problem, alone: Floats, limit: int) -> None:
-        self.problem, self.limit, self.alpha = problem, limit, problem.alpha
-        self.pair_point, self.pair_rival = np.nonzero(alone < limit)
+        self.problem, self.limit = problem, limit
+        self.points = _hardest(problem, alone)
+        is_used = np.isin(np.arange(problem.n_points), self.points)
+        self.pair_point, self.pair_rival = np.nonzero((alone < limit) & is_used[:, None])
         self.n_pairs = len(self.pair_point)
         self.alone = alone[self.pair_point, self.pair_rival]
-        at = np.full(problem.low.shape, -1, dtype=np.int64)
-        group, point = np.nonzero(problem.lowers)
-        at[point, problem.feature[group]] = group
         self._find_raising()
-        self.take_pair, feature = np.nonzero(at[self.pair_point] >= 0)
-        self.take_point = self.pair_point[self.take_pair]
-        self.take_group = at[self.take_point, feature]
-        self.take_low = problem.low[self.take_point, feature].astype(np.float64)
-        self.take_weight = problem.weights[feature]
+        self.low_point, self.low_group = np.nonzero((problem.lowers & is_used).T)
+        feature = problem.feature[self.low_group]
+        self.low_count = problem.low[self.low_point, feature]
         # With alpha = 0 the last cell is a kill, a mode of its own.
-        self.take_last = self.take_low - (self.alpha == 0)
-        point, feature = np.nonzero(at >= 0)
-        low = problem.low[point, feature]
-        is_kill = (low < limit) & (self.alpha == 0)
-        self.kill_point, self.kill_group = point[is_kill], at[point, feature][is_kill]
-        self.kill_count = low[is_kill].astype(np.float64)
-        self.owner = np.concatenate([self.pair_point, self.kill_point])
+        self.low_last = self.low_count - (problem.alpha == 0)
+        self.kill = np.flatnonzero((self.low_count < limit) & (problem.alpha == 0))
+        self.owner = np.concatenate([self.pair_point, self.low_point[self.kill]])
+        self.chord_pair, self.chord_low = np.nonzero(self.pair_point[:, None] == self.low_point)
+        self.chord_size = self.low_count[self.chord_low] + problem.alpha
+        self.chord_last = self.low_last[self.chord_low]
+        self.chord_weight = problem.weights[feature[self.chord_low]]
+        self.chord_gap = self.gap[self.chord_pair]
+        # So many cells close the gap.
+        share = -np.expm1(-self.chord_gap / self.chord_weight)
+        self.reach = np.ceil(self.chord_size * (share - 1e-9))
 
     def _find_raising(self) -> None:
         problem, point, rival = self.problem, self.pair_point, self.pair_rival
@@ -102,12 +105,12 @@ class Modes:
         # or the rival would never catch up but by a kill.
         self.must = (self.high == 0) & (self.room > 0)
         self.base = np.where(self.high == 0, 1.0, self.high)
-        constants = problem.constants
-        low = problem.low[point] + problem.added[point]
-        winner = (problem.weights * np.log(low)).sum(axis=1)
-        winner += constants[point, problem.winner[point]]
-        own = (problem.weights * np.log(self.base)).sum(axis=1) + constants[point, rival]
-        self.gap = np.minimum(winner - own, 1e3)
+        low, constants = problem.low[point] + problem.added[point], problem.constants
+        gap = (problem.weights * (np.log(low) - np.log(self.base))).sum(axis=1)
+        gap += constants[point, problem.winner[point]] - constants[point, rival]
+        # A gap below the margin is as good as none.
+        self.gap = np.clip(gap, LEAST_GAP, 1e3)
+        self.scale = -np.expm1(-self.gap)
 
     def raised(self, cells: Floats) -> Floats:
         """Return how far ``cells`` raise each pair's rival, pairs × features."""
@@ -116,48 +119,45 @@ class Modes:
         np.add.at(done, (pair, self.problem.feature[group]), cells[group])
         return done
 
-    def loss(self, taken: Floats) -> Floats:
-        """Return the winner's loss in log support when each taking has this size."""
-        after = np.log(self.take_low - taken + self.alpha)
-        return np.asarray(self.take_weight * (np.log(self.take_low + self.alpha) - after))
-
-    def most_taken(self, box: Box) -> Floats:
-        """Return the most that each taking can be on ``box``."""
-        return np.minimum(box.upper[self.take_group], self.take_last)
+    def closed(self, cells: Floats) -> Floats:
+        """Return the part of the gap, at most 1, that so many cells close, chord by chord."""
+        taken = np.minimum(cells, self.chord_last)
+        loss = -self.chord_weight * np.log1p(-taken / self.chord_size)
+        return np.asarray(np.minimum(loss / self.chord_gap, 1.0))
 
     def chords(self, box: Box) -> tuple[Floats, Floats, Floats]:
-        """Return lines above the losses on ``box``, cut off at the gap: start, loss there, slope.
+        """Return lines above the parts that cells close on ``box``.
 
-        The loss is convex, so up to the last place before it reaches the gap it lies below the
-        chord to that place; from there on the gap is all that counts. Even if rounding moves that
-        place (``reach``), the steeper of the two lines is above both parts.
+        That is where each lowering starts, and for each chord the part there and the slope. The loss is
+        convex, so up to the last place before it reaches the gap it lies below the chord to that
+        place; from there on the gap is all that counts. Even if rounding moves that place (``reach``),
+        the steeper of the two lines is above both parts.
         """
-        last = self.most_taken(box)
-        start = np.minimum(box.lower[self.take_group], last)
-        loss, gap = self.loss(start), self.gap[self.take_pair]
-        need = np.maximum(gap - loss, 0.0)
-        size = self.take_low + self.alpha
-        reach = np.ceil(-size * np.expm1(-np.maximum(gap, 0.0) / self.take_weight) - 1e-9 * size)
-        far, before = np.minimum(reach, last), np.minimum(reach - 1, last)
-        at_far = np.where(reach <= last, need, self.loss(far) - loss)
+        last = np.minimum(box.upper[self.low_group], self.low_last)
+        start = np.minimum(box.lower[self.low_group], last)
+        begin, end = start[self.chord_low], last[self.chord_low]
+        far, before = np.minimum(self.reach, end), np.minimum(self.reach - 1, end)
+        part, at_far = self.closed(begin), np.where(self.reach <= end, 1.0, self.closed(far))
         slope = np.maximum(
-            at_far / np.maximum(far - start, 1),
-            (self.loss(before) - loss) / np.maximum(before - start, 1),
+            (at_far - part) / np.maximum(far - begin, 1),
+            (self.closed(before) - part) / np.maximum(before - begin, 1),
         )
-        return start, loss, slope
+        return start, part, slope * (1 + WIDEN)
 
 
 class Relaxation:
     """The program for a box, with the lines above the gains that have proved useful so far.
 
-    Columns are, in this order: cells per group, share per pair, share per kill, slack per point, takings.
+    Columns are, in this order: cells per group, share per pair, share per kill, what each point pays, and
+    the part of the gap that lowering closes per pair.
     """
 
     def __init__(self, modes: Modes, seconds_left: Callable[[], float]) -> None:
         self.modes, self.seconds_left = modes, seconds_left
-        sizes = [modes.problem.n_groups, modes.n_pairs, len(modes.kill_point)]
-        sizes += [modes.problem.n_points, len(modes.take_pair)]
-        self.pair, self.kill, self.slack, self.take, self.n_columns = np.cumsum(sizes).tolist()
+        sizes = [modes.problem.n_groups, modes.n_pairs, len(modes.kill), len(modes.points)]
+        self.pair, self.kill, self.pays, self.part = np.cumsum(sizes).tolist()
+        self.n_columns = self.part + modes.n_pairs
+        self.margin = modes.problem.unsure
         self.cut_pair = np.zeros(0, dtype=np.int64)
         self.cut_at = np.zeros((0, modes.high.shape[1]))
         self.cut_age = np.zeros(0, dtype=np.int64)
@@ -232,98 +232,89 @@ class Relaxation:
         if found.status != 0:
             # Out of time or of precision: the box keeps the bound it came with.
             self.too_slow = True
-            cells, n_takes = box.lower.astype(np.float64), len(self.modes.take_pair)
-            nothing = np.zeros(len(self.modes.owner)), np.zeros(n_takes), np.zeros(self.pair)
-            return Relaxed(float(cells.sum()), cells, *nothing)
+            cells = box.lower.astype(np.float64)
+            nothing = np.zeros(len(self.modes.owner)), np.zeros(self.modes.n_pairs)
+            return Relaxed(float(cells.sum()), cells, *nothing, 0 * cells)
         duals = np.maximum(-found.ineqlin.marginals, 0.0)
         bound, price = certified_value(cost, matrix, right, (low, high), duals)
-        self.cut_age = np.where(duals[-len(self.cut_age) :] > 1e-12, 0, self.cut_age + 1)
+        self.cut_age = np.where(
+            duals[len(duals) - len(self.cut_age) :] > 1e-12, 0, self.cut_age + 1
+        )
         keep = self.cut_age <= MAX_AGE
         self.cut_pair, self.cut_at = self.cut_pair[keep], self.cut_at[keep]
         self.cut_age = self.cut_age[keep]
-        cells, share = found.x[: self.pair], found.x[self.pair : self.slack]
-        return Relaxed(bound, cells, share, found.x[self.take :], price[: self.pair])
+        cells, share = found.x[: self.pair], found.x[self.pair : self.pays]
+        return Relaxed(bound, cells, share, found.x[self.part :], price[: self.pair])
 
     def _columns(self, box: Box) -> tuple[Floats, Floats, Floats]:
         """Return the cost, lower and upper bound of each column."""
-        modes = self.modes
-        cost, low, high = (
-            np.zeros(self.n_columns),
-            np.zeros(self.n_columns),
-            np.ones(self.n_columns),
-        )
-        cost[: self.pair] = 1.0
-        cost[self.slack : self.take] = modes.limit
+        cost, low = np.zeros((2, self.n_columns))
+        high = np.ones(self.n_columns)
+        cost[: self.pair], cost[self.pays : self.part] = 1.0, self.modes.limit
         low[: self.pair], high[: self.pair] = box.lower, box.upper
-        high[self.pair : self.slack] = box.allowed
-        high[self.kill : self.slack] *= box.upper[modes.kill_group] >= modes.kill_count
-        high[self.take :] = modes.most_taken(box)
+        high[self.pair : self.pays] = box.allowed
+        kill = self.modes.kill
+        high[self.kill : self.pays] *= (
+            box.upper[self.modes.low_group[kill]] >= self.modes.low_count[kill]
+        )
         return cost, low, high
 
     def _rows(self, box: Box) -> tuple[Any, Floats]:
         """Return the matrix and the right-hand sides; the cuts come last."""
         modes, problem = self.modes, self.modes.problem
-        rows = _Rows(self.n_columns)
-        owner = np.concatenate([modes.owner, np.arange(problem.n_points)])
-        every = (owner, self.pair + np.arange(len(owner)), 1.0)
-        rows.add(np.ones(problem.n_points), every)
-        # Share: the modes of one point take disjoint parts of a group.
-        group, point = np.nonzero(problem.lowers)
-        row_of = np.full(problem.lowers.shape, -1, dtype=np.int64)
-        row_of[group, point] = np.arange(len(group))
-        takes, kills = np.arange(len(modes.take_pair)), np.arange(len(modes.kill_point))
+        rows, pairs = _Rows(self.n_columns), np.arange(modes.n_pairs)
+        points, lowerings = np.arange(len(modes.points)), np.arange(len(modes.low_group))
+        row_of = np.zeros(problem.n_points, dtype=np.int64)
+        row_of[modes.points] = points
+        pair_row, low_row, kill = row_of[modes.pair_point], row_of[modes.low_point], modes.kill
+        share, part = self.pair + pairs, self.part + pairs
+        killed, kill_count = self.kill + np.arange(len(kill)), modes.low_count[kill]
         rows.add(
-            np.zeros(len(group)),
-            (np.arange(len(group)), group, 1.0),
-            (row_of[modes.take_group, modes.take_point], self.take + takes, -1.0),
-            (row_of[modes.kill_group, modes.kill_point], self.kill + kills, -modes.kill_count),
+            np.ones(len(points)),
+            (pair_row, share, 1.0),
+            (low_row[kill], killed, 1.0),
+            (points, self.pays + points, 1.0),
+        )
+        pair, raising = np.nonzero(modes.able)
+        rows.add(
+            np.zeros(len(points)),
+            (low_row, modes.low_group, 1.0),
+            (pair_row[pair], raising, 1.0),
+            (pair_row, share, -modes.alone),
+            (low_row[kill], killed, -kill_count),
+        )
+        start, begun, slope = modes.chords(box)
+        steepest, known = np.zeros(len(lowerings)), np.full(modes.n_pairs, self.margin)
+        np.maximum.at(steepest, modes.chord_low, slope * modes.scale[modes.chord_pair])
+        np.add.at(known, modes.chord_pair, begun * modes.scale[modes.chord_pair])
+        rows.add(
+            np.bincount(low_row, steepest * start, len(points)).astype(np.float64),
+            (low_row, modes.low_group, steepest),
+            (pair_row, share, known),
+            (pair_row, part, -modes.scale),
+            (low_row[kill], killed, -(steepest * (modes.low_count - start))[kill]),
+        )
+        rows.add(np.zeros(len(pairs)), (pairs, share, 1.0), (pairs, part, -1.0))
+        rows.add(
+            np.zeros(len(kill)),
+            (np.arange(len(kill)), modes.low_group[kill], 1.0),
+            (np.arange(len(kill)), killed, -kill_count),
         )
         # Zeros: a rival needs a cell in each feature where it has none.
         pair, feature = np.nonzero(modes.must)
-        feeds = modes.able[pair] & (problem.feature[None, :] == feature[:, None])
-        zero, group = np.nonzero(feeds)
-        own = (np.arange(len(pair)), self.pair + pair, -1.0)
-        rows.add(np.zeros(len(pair)), (zero, group, 1.0), own)
-        # Alone: what serves a pair is an attack on its point.
-        pairs, (pair, group) = np.arange(modes.n_pairs), np.nonzero(modes.able)
+        zero, group = np.nonzero(modes.able[pair] & (problem.feature == feature[:, None]))
+        rows.add(np.zeros(len(pair)), (zero, group, 1.0), (np.arange(len(pair)), share[pair], -1.0))
+        slopes, constant = self._lines()
+        line, group = np.nonzero(modes.able[self.cut_pair])
+        lines, gap = np.arange(len(self.cut_pair)), modes.gap[self.cut_pair]
+        need = np.maximum(gap - constant - self.margin, 0.0)
         rows.add(
-            np.zeros(modes.n_pairs),
-            (pair, group, 1.0),
-            (modes.take_pair, self.take + takes, 1.0),
-            (pairs, self.pair + pairs, -modes.alone),
+            np.zeros(len(lines)),
+            (line, group, slopes[line, problem.feature[group]] * (1 + WIDEN)),
+            (lines, part[self.cut_pair], gap),
+            (lines, share[self.cut_pair], -need),
         )
-        last = modes.most_taken(box)
-        rows.add(
-            np.zeros(len(takes)),
-            (takes, self.pair + modes.take_pair, last),
-            (takes, self.take + takes, -1.0),
-        )
-        self._add_logs(rows, box)
         return rows.stacked()
-
-    def _add_logs(self, rows: _Rows, box: Box) -> None:
-        """Make gain plus loss reach the gap, as far as the mode is used."""
-        modes, pairs = self.modes, self.cut_pair
-        start, loss, slope = modes.chords(box)
-        slope = slope * (1 + WIDEN)
-        line_slope, constant = self._lines()
-        line, group = np.nonzero(modes.able[pairs])
-        gain = line_slope[line, modes.problem.feature[group]] * (1 + WIDEN)
-        free = np.zeros(modes.n_pairs)
-        np.add.at(free, modes.take_pair, loss - slope * start)
-        margin = max(MARGIN, modes.problem.unsure)
-        need = np.maximum((modes.gap - free)[pairs] - constant - margin, 0.0)
-        # Takings are sorted by pair.
-        first = np.searchsorted(modes.take_pair, pairs)
-        length = np.searchsorted(modes.take_pair, pairs, side="right") - first
-        row = np.repeat(np.arange(len(pairs)), length)
-        take = np.arange(len(row)) - (np.cumsum(length) - length)[row] + first[row]
-        rows.add(
-            np.zeros(len(pairs)),
-            (line, group, gain),
-            (row, self.take + take, slope[take]),
-            (np.arange(len(pairs)), self.pair + pairs, -need),
-        )
 
 
 class _Rows:
@@ -388,13 +379,12 @@ class Tree:
     def __init__(
         self, problem: Problem, alone: Floats, limit: int, seconds_left: Callable[[], float]
     ) -> None:
-        points = _hardest(problem, alone)
-        # Who breaks all points breaks these.
-        problem, alone = problem.part(points), alone[points]
         self.problem, self.limit, self.ticket = problem, limit, count()
         self.modes = Modes(problem, alone, limit)
         self.relaxation = Relaxation(self.modes, seconds_left)
-        self.alone = alone.min(axis=1)
+        # How much it matters that a point mixes modes.
+        self.alone = np.zeros(problem.n_points)
+        self.alone[self.modes.points] = alone.min(axis=1)[self.modes.points]
         self.floor, self.leaf, self.n_boxes = float(self.alone.max()), float(limit), 0
         box = Box(
             lower=np.zeros(problem.n_groups, dtype=np.int64),
@@ -470,17 +460,18 @@ class Tree:
     def _excess(self, box: Box, found: Relaxed) -> Floats:
         """Return by how much the relaxation overrates what each group does to winners."""
         modes = self.modes
-        start, loss, slope = modes.chords(box)
-        gap = np.maximum(modes.gap[modes.take_pair], 1e-9)
-        pair_share, kill_share = np.split(found.share, [modes.n_pairs])
-        share = pair_share[modes.take_pair]
-        claimed = np.minimum(((loss - slope * start) * share + slope * found.taken) / gap, share)
-        cells = np.minimum(found.cells[modes.take_group], modes.take_last)
-        true = np.minimum(modes.loss(cells) / gap, 1.0) * share
-        excess = np.zeros(self.problem.n_groups)
-        np.add.at(excess, modes.take_group, np.maximum(claimed - true, 0.0))
-        is_alive = found.cells[modes.kill_group] < modes.kill_count - 1e-6
-        np.add.at(excess, modes.kill_group, kill_share * is_alive)
+        start, part, slope = modes.chords(box)
+        cells, excess = found.cells[modes.low_group], np.zeros(self.problem.n_groups)
+        pair, lowering = modes.chord_pair, modes.chord_low
+        claimed = np.minimum(part + slope * (cells - start)[lowering], 1.0)
+        claimed *= found.share[pair]
+        # Often a pair uses only a part of what the chords allow.
+        most = np.maximum(np.bincount(pair, claimed, modes.n_pairs), 1e-9)
+        claimed *= np.minimum(found.part / most, 1.0)[pair]
+        true = found.share[pair] * modes.closed(cells[lowering])
+        np.add.at(excess, modes.low_group[lowering], np.maximum(claimed - true, 0.0))
+        is_alive = cells[modes.kill] < modes.low_count[modes.kill] - 1e-6
+        np.add.at(excess, modes.low_group[modes.kill], found.share[modes.n_pairs :] * is_alive)
         excess[box.upper <= box.lower] = 0.0
         return excess
 
@@ -498,6 +489,6 @@ def _hardest(problem: Problem, alone: Floats) -> Ints:
     """Return points whose program is small enough: all, or those that need the most cells alone."""
     sizes = problem.lowers.sum(axis=0) * np.isfinite(alone).sum(axis=1)
     order = np.argsort(-alone.min(axis=1), kind="stable")
-    fits = np.cumsum(sizes[order]) <= MAX_TAKINGS
+    fits = np.cumsum(sizes[order]) <= MAX_CHORDS
     fits[0] = True
     return np.sort(order[fits])

@@ -86,18 +86,6 @@ class Problem:
             ),
         )
 
-    def part(self, points: Ints) -> Problem:
-        """Return the problem for some of the points, with the same groups."""
-        return replace(
-            self,
-            codes=self.codes[:, points],
-            winner=self.winner[points],
-            low=self.low[points],
-            high=self.high[points],
-            lowers=self.lowers[:, points],
-            raises=self.raises[:, points],
-        )
-
     def __post_init__(self) -> None:
         self.n_points, self.n_labels, self.n_groups = (
             len(self.winner),
@@ -183,11 +171,9 @@ class Problem:
 
 
 class State:
-    """An attack that is being changed: cells per group with everything derived from them kept up to date.
+    """An attack that is being changed: cells per group, the counts of all points then, and their logs.
 
     Floats only filter; a gap too close to zero to call is decided exactly, so `stands` is exact.
-    ``low`` and ``high`` are counts with smoothing, ``log_low`` and ``log_high`` their weighted
-    logarithms.
     """
 
     def __init__(self, problem: Problem, cells: Ints) -> None:
@@ -200,27 +186,25 @@ class State:
         """Replace the whole attack."""
         problem = self.problem
         self.cells = cells.copy()
-        # Subtracting counts before adding the smoothing keeps a small smoothing's digits.
-        self.low = problem.low - problem.lowered(cells) + problem.added
-        self.high = problem.high + problem.raised(cells) + problem.added[:, None]
+        self.low = problem.low - problem.lowered(cells)
+        self.high = problem.high + problem.raised(cells)
         with np.errstate(divide="ignore"):
-            self.log_low = problem.weights * np.log(self.low)
-            self.log_high = problem.weights * np.log(self.high)
+            self.log_low = problem.weights * np.log(self.low + problem.added)
+            self.log_high = problem.weights * np.log(self.high + problem.added[:, None])
 
     def add(self, group: int, count: int) -> None:
         """Blank ``count`` more cells of ``group``; a negative count gives cells back."""
         problem = self.problem
-        label, feature = problem.label[group], problem.feature[group]
         self.cells[group] += count
-        low, high = self.lower_points[group], self.raise_points[group]
-        cells = np.round(self.low[low, feature] - problem.alpha) - count
-        self.low[low, feature] = cells + problem.alpha
-        cells = np.round(self.high[high, label, feature] - problem.alpha) + count
-        self.high[high, label, feature] = cells + problem.alpha
+        feature = problem.feature[group]
+        low = self.lower_points[group], feature
+        high = self.raise_points[group], problem.label[group], feature
+        self.low[low] -= count
+        self.high[high] += count
         with np.errstate(divide="ignore"):
             weight = problem.weights[feature]
-            self.log_low[low, feature] = weight * np.log(self.low[low, feature])
-            self.log_high[high, label, feature] = weight * np.log(self.high[high, label, feature])
+            self.log_low[low] = weight * np.log(self.low[low] + problem.alpha)
+            self.log_high[high] = weight * np.log(self.high[high] + problem.alpha)
 
     def gaps(self, points: Ints) -> Floats:
         """Return the log gap between winner and each label; the winner's own gap is infinite."""
@@ -241,47 +225,24 @@ class State:
         least = gap.min(axis=1)
         stands = least > 0
         for row in np.flatnonzero(np.abs(least) <= self.problem.unsure):
-            stands[row] = not self._fallen(int(points[row]), gap[row])
+            point, rivals = int(points[row]), np.flatnonzero(gap[row] <= self.problem.unsure)
+            low, high = self.low[point], self.high[point]
+            stands[row] = not any(
+                self.problem.falls(point, rival, low, high[rival]) for rival in rivals.tolist()
+            )
         return np.asarray(stands)
-
-    def _fallen(self, point: int, gap: Floats) -> bool:
-        problem = self.problem
-        low = np.round(self.low[point] - problem.added[point]).astype(np.int64)
-        high = np.round(self.high[point] - problem.added[point]).astype(np.int64)
-        rivals = np.flatnonzero(gap <= problem.unsure).tolist()
-        return any(problem.falls(point, k, low, high[k]) for k in rivals)
 
     def trim(self, group: int) -> None:
         """Give back the cells of ``group`` that no point needs, if all points have fallen.
 
-        From a guess in floats the exact number is reached by single steps.
+        Mostly there are none, or few: steps double as long as they succeed, then they are halved.
         """
         points = np.concatenate([self.lower_points[group], self.raise_points[group]])
-        give = self._spare(group)
-        self.add(group, -give)
-        while give and self.stands(points).any():
-            self.add(group, 1)
-            give -= 1
-
-    def _spare(self, group: int) -> int:
-        """Return, up to rounding, how many cells of ``group`` its points can do without."""
-        problem = self.problem
-        label, feature = problem.label[group], problem.feature[group]
-        weight, spare = problem.weights[feature], [float(self.cells[group])]
-        low, high = self.lower_points[group], self.raise_points[group]
-        if len(low):
-            right = self.log_high[low].sum(axis=2) + problem.constants[low]
-            right[np.arange(len(low)), problem.winner[low]] = -np.inf
-            right = np.maximum(right.max(axis=1), -1e300)
-            rest = self.log_low[low].sum(axis=1, where=np.arange(self.log_low.shape[1]) != feature)
-            allowed = np.exp((right - rest - problem.constants[low, problem.winner[low]]) / weight)
-            spare.append(float((allowed - self.low[low, feature]).min()))
-        if len(high):
-            gap = self.gaps(high)
-            own = gap[:, label].copy()
-            gap[:, label] = np.inf
-            needs = gap.min(axis=1) > 0
-            less = -np.expm1(np.minimum(own / weight, 1.0)) * self.high[high, label, feature]
-            spare.extend(less[needs].tolist())
-        # Where rounding calls a gap open, nothing is spared.
-        return int(max(0.0, min(spare)) + 1e-6)
+        step, grows = 1, True
+        while step:
+            give = min(step, int(self.cells[group]))
+            self.add(group, -give)
+            if not give or self.stands(points).any():
+                self.add(group, give)
+                grows = False
+            step = 2 * step if grows else step // 2

@@ -147,18 +147,18 @@ def radii_of(
     model, reach, n_points = model.unbiased, reach or Reach.of(model.index), len(points)
     is_asked = found.certain & points.complete & (not any(model.index.sets))
     places = np.flatnonzero(is_asked)
-    codes, winner = points.codes[:, places], found.winner[places]
+    codes = points.codes[:, places]
     if threat == "rows":
         solved = solve_rows(model, codes, found.take(places), on_progress)
     else:
-        solved = solve_cells(model, codes, winner, found.take(places), reach, on_progress)
+        solved = solve_cells(model, codes, found.take(places), reach, on_progress)
     numbers, overtaker = np.zeros((3, n_points)), np.full(n_points, -1, dtype=np.int32)
-    numbers[:, places] = solved.at_most, solved.n_raise, solved.n_lower
+    numbers[:, places] = solved.size, solved.n_raise, solved.n_lower
     overtaker[places] = solved.rival
     reason = _SETS if any(model.index.sets) else "it has cells with several possible values"
     left = dict.fromkeys(np.flatnonzero(found.certain & ~is_asked).tolist(), reason)
     if threat == "rows":
-        unbroken = places[np.isinf(solved.at_most)]
+        unbroken = places[np.isinf(solved.size)]
         beyond = unbroken[beyond_count(model, points.codes[:, unbroken], found.winner[unbroken])]
         left |= dict.fromkeys(beyond.tolist(), f"an attack takes more than {MOST_ROWS:,} rows")
     numbers[0, [*left]] = math.nan

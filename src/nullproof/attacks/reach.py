@@ -94,27 +94,15 @@ def _columns(index: CountIndex, names: Any) -> Bools:
 
 
 def _row_mask(rows: Any, n_rows: int) -> Bools:
-    mask = np.asarray(rows)
-    if mask.dtype != bool or mask.shape != (n_rows,):
-        raise NullproofError(
-            f"the rows of only are an array of {mask.dtype} with shape {mask.shape}; give True or "
-            f"False for each of the {n_rows:,} rows of the table"
-        )
-    return mask
+    each = f"the {n_rows:,} rows of the table"
+    return _checked(np.asarray(rows), (n_rows,), "rows", each)
 
 
 def _cell_mask(cells: Any, shape: tuple[int, ...], features: Sequence[str]) -> Bools:
     """Rows × features; columns of a data frame go by their names, those it lacks are out of reach."""
-    mask = cells if isinstance(cells, np.ndarray) else _named_mask(cells, features)
-    if mask.dtype != bool or mask.shape != shape:
-        raise NullproofError(
-            f"the cells of only are an array of {mask.dtype} with shape {mask.shape}; give True or "
-            f"False for each of {shape[0]:,} rows and {shape[1]} features"
-        )
-    return mask
-
-
-def _named_mask(cells: Any, features: Sequence[str]) -> Bools:
+    each = f"{shape[0]:,} rows and {shape[1]} features"
+    if isinstance(cells, np.ndarray):
+        return _checked(cells, shape, "cells", each)
     frame = nw.from_native(cells, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         raise NullproofError(
@@ -131,6 +119,15 @@ def _named_mask(cells: Any, features: Sequence[str]) -> Bools:
                 "each row, none missing"
             )
         mask[:, j] = own
+    return _checked(mask, shape, "cells", each)
+
+
+def _checked(mask: NDArray[Any], shape: tuple[int, ...], what: str, each: str) -> Bools:
+    if mask.dtype != bool or mask.shape != shape:
+        raise NullproofError(
+            f"the {what} of only are an array of {mask.dtype} with shape {mask.shape}; give True or "
+            f"False for each of {each}"
+        )
     return mask
 
 

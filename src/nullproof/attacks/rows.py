@@ -22,11 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.attacks.search import (
-    Bounds,
+    Cheapest,
     Codes,
     Places,
     Race,
     Tried,
+    counts_of,
     error_of_logs,
     first,
     solve_points,
@@ -62,7 +63,7 @@ _FAR = 700.0
 
 def solve_rows(
     model: Model, codes: Codes, found: Verdicts, on_progress: Progress | None = None
-) -> Bounds:
+) -> Cheapest:
     """Find the fewest rows for complete points (features × points) with certain verdicts."""
     n_points = codes.shape[1]
     winner, rivals = found.winner, np.tile(-np.arange(float(model.m)), (n_points, 1))
@@ -71,38 +72,44 @@ def solve_rows(
     def race_of(points: Places, rival: Codes, known: Floats) -> RowRace:
         return RowRace(model, codes[:, points], winner[points], rival, known)
 
-    what, bounds = "finding the fewest rows for each point", Bounds.none_known(n_points)
-    return solve_points(bounds, np.arange(n_points), codes, rivals, race_of, what, on_progress)
+    what, best = "finding the fewest rows for each point", Cheapest.none_known(n_points)
+    return solve_points(best, np.arange(n_points), codes, rivals, race_of, what, on_progress)
 
 
 def beyond_count(model: Model, codes: Codes, winner: Codes) -> NDArray[np.bool_]:
-    """Return which points without an attack of at most `MOST_ROWS` rows would fall to more."""
-    found = np.zeros(codes.shape[1], dtype=bool)
-    for rival in range(model.m):
-        rivals = np.full(codes.shape[1], rival, dtype=np.int32)
-        race = RowRace(model, codes, winner, rivals, np.full(codes.shape[1], np.inf))
-        found |= race.is_possible & (winner != rival)
-    return found
+    """Return which points without an attack of at most `MOST_ROWS` rows would fall to more (T13).
+
+    If the prior follows the rows, any rival catches up in the end. If it is given, any rival does whose
+    prior is not 0, as long as some feature is loose.
+    """
+    if model.prior_is_counted:
+        return np.full(len(winner), model.m > 1)
+    can_win = np.isfinite(model.log_prior)
+    has_rival = can_win.sum() - can_win[winner] > 0
+    return np.asarray(has_rival & _is_loose(model, codes).any(axis=1))
 
 
-class RowRace(Race[tuple[int, int]]):
+def _is_loose(model: Model, codes: Codes) -> NDArray[np.bool_]:
+    """Return where rows can disagree with points, points × features."""
+    sizes = model.index.n_values
+    is_forced = (codes.T == 0) & (sizes == 1)
+    return np.asarray((sizes >= codes.T) & (model.float_weights > 0) & ~is_forced)
+
+
+class RowRace(Race):
     """Races where rows are added; points are features × points."""
 
     def __init__(
         self, model: Model, codes: Codes, winner: Codes, rival: Codes, known: Floats
     ) -> None:
-        super().__init__(np.minimum(known, _MOST + 1))
+        super().__init__(np.minimum(known, _MOST + 1), error_of_logs(model, _MOST))
         self.model, self.winner, self.rival = model, winner, rival
         sizes, weights = model.index.n_values, model.float_weights
-        alpha, points = float(model.alpha), np.arange(codes.shape[1])
-        is_known = (codes <= sizes[:, None]).T & (weights > 0)
-        self.is_matched = is_known & (codes < sizes[:, None]).T
+        alpha = float(model.alpha)
+        is_loose = _is_loose(model, codes)
+        self.is_matched = (codes < sizes[:, None]).T & (weights > 0)
         self.is_forced = self.is_matched & (sizes == 1)
-        is_loose = is_known & ~self.is_forced
-        self.low, self.high = np.empty((2, *is_known.shape), dtype=np.int64)
-        for j, column in enumerate(codes):
-            self.low[:, j] = model.low(j, column)[points, winner]
-            self.high[:, j] = model.high(j, column)[points, rival]
+        self.low, self.high = counts_of(model, codes, winner, rival)
         loose, self.matched = (
             np.where(is_loose, weights, 0),
             np.where(is_loose & self.is_matched, weights, 0),
@@ -110,7 +117,7 @@ class RowRace(Race[tuple[int, int]]):
         # Domains of one size have one total.
         distinct, place = np.unique(sizes, return_inverse=True)
         self.smoothing, self.loose = alpha * distinct, loose @ np.eye(len(distinct))[place]
-        self.counted, self.slack = model.prior_is_counted, error_of_logs(model, _MOST)
+        self.counted = model.prior_is_counted
         pair = np.stack([winner, rival])
         self.n_rows = model.index.label_counts[pair].astype(np.float64)
         unseen = (loose - self.matched).sum(axis=1)
@@ -126,15 +133,6 @@ class RowRace(Race[tuple[int, int]]):
         self.least = ((self.start == 0).any(axis=1) | bare).astype(np.float64)
         self.has_peak = unseen > self.counted
         self.can_lower = loose.sum(axis=1) > self.counted
-
-    @property
-    def is_possible(self) -> NDArray[np.bool_]:
-        """Whether any number of rows is enough, be it more than can be counted."""
-        if self.counted:
-            return np.ones(len(self.known), dtype=bool)
-        has_prior = np.isfinite(self.model.log_prior)[self.rival]
-        falls = [self.attack(race, 0, 1) is not None for race in range(len(self.known))]
-        return np.asarray(has_prior & (self.can_lower | np.array(falls, dtype=bool)))
 
     # Floats ---------------------------------------------------------------------------------------
 
@@ -165,9 +163,10 @@ class RowRace(Race[tuple[int, int]]):
         self.peak = self._peaks()
         self.highest = self.raised(everything, self.peak)[0]
         self.at_none = self._needed(everything, none)
-        now = self.raised(everything, self.least)[0]
+        # As many rows of the winner as surely are enough.
+        now = self.raised(everything, self.least)[0] - 2 * self.slack
         alone = self._first(self.lowered, everything, now, -1.0, none, none + _MOST)
-        last = np.minimum(np.minimum(self.at_none.at_most, self.best), np.minimum(alone + 2, _MOST))
+        last = np.minimum(np.minimum(self.at_none.at_most, self.best), np.minimum(alone, _MOST))
         # No row of the winner is better than one of the rival where the rival's last gains more.
         steepest = (self.loose / (self.n_rows[0][:, None] + self.smoothing)).sum(axis=1)
         is_worse = ~self.has_peak & (steepest < self.at_none.gain * (1 - 1e-9))
@@ -262,16 +261,15 @@ class RowRace(Race[tuple[int, int]]):
         pairs = zip(counts[race].tolist(), follows[race].tolist(), strict=True)
         return [count + n_rows if is_more else count for count, is_more in pairs]
 
-    def attack(self, race: int, n_lower: int, n_raise: int) -> tuple[int, int] | None:
-        """Return the numbers of rows if the rival catches up with them."""
-        stands = self.model.exceeds(
+    def falls(self, race: int, n_lower: int, n_raise: int) -> bool:
+        """Decide exactly whether the rival catches up with so many rows."""
+        return not self.model.exceeds(
             int(self.winner[race]),
             self._counts(0, race, n_lower),
             int(self.rival[race]),
             self._counts(1, race, n_raise),
             added=(n_lower, n_raise),
         )
-        return None if stands else (n_lower, n_raise)
 
     def most_raises(self, race: int) -> int:
         """Return how many rows give the rival its greatest support, if more would take from it."""

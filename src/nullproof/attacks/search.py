@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from heapq import heapify, heappop
-from typing import Any, Generic, NamedTuple, TypeVar
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,59 +25,45 @@ from nullproof.progress import Progress, over
 
 Places = NDArray[np.intp]
 Codes = NDArray[np.int32]
-Attack = TypeVar("Attack")
 _BLOCK = 4096
 
 
 @dataclass(frozen=True)
-class Bounds:
-    """Per point: the radius is at least and at most this; the best attack known and its rival."""
+class Cheapest:
+    """The cheapest attack known on each point: its size, the rival, and how many changes do what."""
 
-    at_least: Floats
-    at_most: Floats
+    size: Floats
     rival: NDArray[np.int32]
     n_raise: Floats
     n_lower: Floats
 
     @classmethod
-    def none_known(cls, n_points: int) -> Bounds:
-        """Return the bounds before any attack is tried."""
-        at_least, at_most = np.full((2, n_points), np.inf)
+    def none_known(cls, n_points: int) -> Cheapest:
+        """Return what is known before any attack is tried."""
         nobody = np.full(n_points, -1, dtype=np.int32)
-        return cls(at_least, at_most, nobody, np.zeros(n_points), np.zeros(n_points))
+        return cls(np.full(n_points, np.inf), nobody, *np.zeros((2, n_points)))
 
-    def at(self, places: Places | slice) -> Bounds:
+    def at(self, places: Places | slice) -> Cheapest:
         """Return the same for some of the points; a view if they are a slice."""
-        parts: Any = (self.at_least, self.at_most, self.rival, self.n_raise, self.n_lower)
-        return Bounds(*(part[places] for part in parts))
+        return Cheapest(*(part[places] for part in vars(self).values()))
 
-    def offer(
-        self,
-        places: Places,
-        rival: int | NDArray[np.int32],
-        n_raise: tuple[Floats, Floats],
-        n_lower: tuple[Floats, Floats],
-    ) -> None:
-        """Take in one more kind of attack on some of the points; each number lies between two bounds."""
-        at_least, at_most = n_raise[0] + n_lower[0], n_raise[1] + n_lower[1]
-        self.at_least[places] = np.minimum(self.at_least[places], at_least)
-        is_better = at_most < self.at_most[places]
-        chosen = places[is_better]
-        self.at_most[chosen] = at_most[is_better]
-        self.rival[chosen] = np.broadcast_to(rival, is_better.shape)[is_better]
-        self.n_raise[chosen] = n_raise[1][is_better]
-        self.n_lower[chosen] = n_lower[1][is_better]
+    def offer(self, places: Places, rival: Any, n_raise: Floats, n_lower: Floats) -> None:
+        """Keep attacks on some of the points where they are cheaper; infinite numbers are no attack."""
+        is_better = n_raise + n_lower < self.size[places]
+        numbers = n_raise + n_lower, np.broadcast_to(rival, len(places)), n_raise, n_lower
+        for own, values in zip(vars(self).values(), numbers, strict=True):
+            own[places[is_better]] = values[is_better]
 
 
 def solve_points(
-    bounds: Bounds,
+    best: Cheapest,
     places: Places,
     codes: Codes,
     rivals: Floats,
-    race_of: Callable[[Places, Codes, Floats], Race[Any]],
+    race_of: Callable[[Places, Codes, Floats], Race],
     what: str,
     on_progress: Progress | None,
-) -> Bounds:
+) -> Cheapest:
     """Find the fewest changes of some points (features × points), each different one once.
 
     ``rivals`` says how strong each rival is (points × labels), NaN for the winner: the strongest is
@@ -85,21 +71,20 @@ def solve_points(
     rivals, and how many changes are known to be enough.
     """
     if not len(places):
-        return bounds
+        return best
     first, copies = different(codes[:, places])
     originals = places[first]
     blocks = [originals[start : start + _BLOCK] for start in range(0, len(originals), _BLOCK)]
     for block in over(blocks, what, on_progress):
         order = np.argsort(-rivals[block], axis=1, kind="stable").astype(np.int32)
         for rank in range(order.shape[1] - 1):
-            tried = np.flatnonzero(bounds.at_most[block] > 1)
-            rival, known = order[tried, rank], bounds.at_most[block[tried]]
-            _, raised, lowered = race_of(block[tried], rival, known).solve()
-            bounds.offer(block[tried], rival, (raised, raised), (lowered, lowered))
-    copied = bounds.at(originals[copies])
-    for own, values in zip(vars(bounds).values(), vars(copied).values(), strict=True):
+            tried = np.flatnonzero(best.size[block] > 1)
+            rival, known = order[tried, rank], best.size[block[tried]]
+            best.offer(block[tried], rival, *race_of(block[tried], rival, known).solve())
+    copied = best.at(originals[copies])
+    for own, values in zip(vars(best).values(), vars(copied).values(), strict=True):
         own[places] = values
-    return bounds
+    return best
 
 
 def different(codes: Codes) -> tuple[Places, Places]:
@@ -111,6 +96,21 @@ def different(codes: Codes) -> tuple[Places, Places]:
     if (codes[:, first[copies]] != codes).any():
         _, first, copies = np.unique(codes, axis=1, return_index=True, return_inverse=True)
     return first, copies.ravel()
+
+
+def counts_of(
+    model: Model, codes: Codes, winner: Codes, rival: Codes
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the least counts of winners and the greatest of rivals, points × features."""
+    low, high = np.empty((2, *codes.T.shape), dtype=np.int64)
+    points = np.arange(codes.shape[1])
+    for j, own in enumerate(codes):
+        n_codes = int(model.index.n_values[j]) + 2
+        # With many points it is faster to look up each value once.
+        used, rows = (np.arange(n_codes), own) if n_codes < len(own) else (own, points)
+        least, most = model.box(j, used)
+        low[:, j], high[:, j] = least[rows, winner], most[rows, rival]
+    return low, high
 
 
 class Tried(NamedTuple):
@@ -134,20 +134,22 @@ class Tried(NamedTuple):
         return Tried(*(part[places] for part in parts))
 
 
-class Race(Generic[Attack]):
+class Race:
     """Some races, and the best attacks known of each.
 
     Parameters
     ----------
     known
         Attacks with so many changes or more are not asked for.
+    slack
+        The error of every difference of log supports.
     """
 
     # Where it is enough to look at some numbers, no more ranges than this are looked at.
     most_ranges = math.inf
 
-    def __init__(self, known: Floats) -> None:
-        self.known, self.best = known, known.copy()
+    def __init__(self, known: Floats, slack: float) -> None:
+        self.known, self.best, self.slack = known, known.copy(), slack
 
     def starts(self, races: Places) -> tuple[Places, Floats]:
         """Return numbers of lowering changes to begin with, for each race the least and the most useful."""
@@ -164,46 +166,41 @@ class Race(Generic[Attack]):
         """
         return np.asarray((right.loss - left.loss) / (right.n_lower - left.n_lower))
 
-    def attack(self, race: int, n_lower: int, n_raise: int) -> Attack | None:
-        """Decide exactly whether so many changes are enough, and return how they are spent."""
+    def falls(self, race: int, n_lower: int, n_raise: int) -> bool:
+        """Decide exactly whether so many changes are enough."""
+        raise NotImplementedError
+
+    def most_raises(self, race: int) -> int:
+        """Return after how many raising changes the rival has its greatest support."""
         raise NotImplementedError
 
     def refined(self) -> Iterator[Places]:
         """Look closer, once good attacks are known, at some races, which must be tried again."""
         return iter(())
 
-    def solve(self) -> Floats:
-        """Return the fewest changes of each race, how many raise and how many lower; infinite if none."""
-        with np.errstate(all="ignore"):
-            tried, n_races = self._tried(), len(self.known)
-        least, found = np.full(n_races, np.inf), np.full((3, n_races), np.inf)
+    @np.errstate(all="ignore")
+    def solve(self) -> tuple[Floats, Floats]:
+        """Return how many changes raise and lower in a cheapest attack of each race; infinite if none."""
+        n_races = len(self.known)
+        tried = self._halve(np.arange(n_races))
+        for again in self.refined():
+            # What was tried before is still true: it only may need less.
+            tried = _joined([tried, self._halve(again)]) if len(again) else tried
+        least, (raised, lowered) = np.full(n_races, np.inf), np.full((2, n_races), np.inf)
         np.minimum.at(least, tried.race, tried.n_lower + tried.at_least)
         sure = tried.n_lower + tried.at_most
-        places = np.flatnonzero((sure == least[tried.race]) & (sure < self.known[tried.race]))
         # Of attacks that are as short, the one that lowers least comes last and stays.
-        places = places[::-1]
-        found[:, tried.race[places]] = np.stack([sure, tried.at_most, tried.n_lower])[:, places]
+        places = np.flatnonzero((sure == least[tried.race]) & (sure < self.known[tried.race]))[::-1]
+        raised[tried.race[places]] = tried.at_most[places]
+        lowered[tried.race[places]] = tried.n_lower[places]
         first = np.searchsorted(tried.race, np.arange(n_races + 1))
-        for race in np.flatnonzero(np.isinf(found[0]) & (least < self.known)).tolist():
-            steps = self._decide(race, tried.take(np.arange(first[race], first[race + 1])))
-            if steps is not None:
-                found[:, race] = steps[0] + steps[1], steps[1], steps[0]
-        return found
-
-    def cheapest(self) -> Attack | None:
-        """Return a cheapest attack of the only race, None if it has not fewer changes than are known."""
-        with np.errstate(all="ignore"):
-            steps = self._decide(0, self._tried())
-        return None if steps is None else steps[2]
-
-    def _tried(self) -> Tried:
-        """Try numbers of lowering changes until no other can be better; sorted by race."""
-        every = [self._halve(np.arange(len(self.known)))]
-        # What was tried before is still true: it only may need less.
-        every += [self._halve(races) for races in self.refined() if len(races)]
-        return _joined(every) if len(every) > 1 else every[0]
+        for race in np.flatnonzero(np.isinf(raised) & (least < self.known)).tolist():
+            own = tried.take(np.arange(first[race], first[race + 1]))
+            raised[race], lowered[race] = self._decide(race, own)
+        return raised, lowered
 
     def _halve(self, races: Places) -> Tried:
+        """Try numbers of lowering changes until no other can be better; sorted by race."""
         race, n_lower = self.starts(races)
         order = np.lexsort((n_lower, race))
         race, n_lower = race[order], n_lower[order]
@@ -227,59 +224,49 @@ class Race(Generic[Attack]):
         simple = left.n_lower + 1 + right.at_least
         # The need grows to the left at least as fast as the loss is steep; so a line bounds the total.
         more = self.steepness(left, right) / right.gain
-        base = right.n_lower + right.level - 1e-9 * (1 + np.abs(right.level))
+        error = self.slack / right.gain + 1e-9 * (1 + np.abs(right.level))
+        base = right.n_lower + right.level - error
         line = base + np.minimum(more - 1, width * (more - 1))
         return np.where(width > 0, np.fmax(simple, np.ceil(line)), np.inf)
 
     def _try(self, races: Places, n_lower: Floats) -> Tried:
+        """Bound what is needed beside some numbers, and decide the cheapest of what that leaves open.
+
+        Ties may go on along all numbers, so one is decided in each race.
+        """
         tried = self.needed(races, n_lower)
         np.minimum.at(self.best, races, n_lower + tried.at_most)
-        self._settle(tried)
-        return tried
-
-    def _settle(self, tried: Tried) -> None:
-        """Decide the cheapest of what bounds leave open in each race: ties may go on along all numbers."""
         total = tried.n_lower + tried.at_least
-        unclear = np.flatnonzero((total < self.best[tried.race]) & (total >= 1))
-        order = unclear[np.lexsort((total[unclear], tried.race[unclear]))]
-        races, first = np.unique(tried.race[order], return_index=True)
-        for race, place in zip(races.tolist(), order[first].tolist(), strict=True):
-            n_lower, n_raise = int(tried.n_lower[place]), int(tried.at_least[place])
-            if self.attack(race, n_lower, n_raise) is not None:
+        unclear = np.flatnonzero((total < self.best[races]) & (total >= 1))
+        order = unclear[np.lexsort((total[unclear], races[unclear]))]
+        _, first = np.unique(races[order], return_index=True)
+        for place in order[first].tolist():
+            race, n_raise = int(races[place]), int(tried.at_least[place])
+            if self.falls(race, int(n_lower[place]), n_raise):
                 tried.at_most[place] = n_raise
                 self.best[race] = min(self.best[race], total[place])
+            else:
+                is_last = n_raise >= self.most_raises(race)
+                tried.at_least[place] = math.inf if is_last else n_raise + 1
+        return tried
 
-    def _decide(self, race: int, tried: Tried) -> tuple[int, int, Attack] | None:
-        """Decide with whole numbers which of the numbers tried is the cheapest: how they are spent."""
-        limit, best = float(self.known[race]), None
-        pairs = zip(tried.n_lower.tolist(), tried.at_least.tolist(), strict=True)
-        waiting = [(lower + least, lower) for lower, least in pairs if lower + least < limit]
-        heapify(waiting)
-        while waiting:
-            total, n_lower = heappop(waiting)
-            if total >= limit:
+    def _decide(self, race: int, tried: Tried) -> tuple[float, float]:
+        """Decide with whole numbers which of the numbers tried is the cheapest."""
+        limit, found = float(self.known[race]), (math.inf, math.inf)
+        top = self.most_raises(race)
+        total = tried.n_lower + tried.at_least
+        for place in np.argsort(total, kind="stable").tolist():
+            if total[place] >= limit:
                 break
-            found = self._raises(race, int(n_lower), max(int(total), 1), limit)
-            if found is not None:
-                limit, best = found[0] + found[1], found
-        return best
-
-    def _raises(
-        self, race: int, n_lower: int, total: int, limit: float
-    ) -> tuple[int, int, Attack] | None:
-        """Find the fewest raising changes beside so many lowering ones, below ``limit`` in all."""
-        top = float(self.most_raises(race))
-        n_raise = first_from(
-            max(total - n_lower, 0),
-            int(min(top, limit - 1 - n_lower)),
-            lambda n: self.attack(race, n_lower, n) is not None,
-        )
-        attack = None if n_raise is None else self.attack(race, n_lower, n_raise)
-        return None if n_raise is None or attack is None else (n_lower, n_raise, attack)
-
-    def most_raises(self, race: int) -> int:
-        """Return after how many raising changes the rival has its greatest support."""
-        raise NotImplementedError
+            n_lower = int(tried.n_lower[place])
+            n_raise = first_from(
+                max(int(tried.at_least[place]), 1 - n_lower),
+                int(min(top, limit - 1 - n_lower)),
+                partial(self.falls, race, n_lower),
+            )
+            if n_raise is not None:
+                limit, found = n_raise + n_lower, (n_raise, n_lower)
+        return found
 
 
 def _joined(parts: list[Tried], in_order: bool = True) -> Tried:
