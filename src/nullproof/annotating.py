@@ -6,7 +6,6 @@ travels, with the judge that is sent to the workers.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +19,8 @@ from numpy.typing import NDArray
 from nullproof.counts.index import CountIndex
 from nullproof.data.labels import true_labels
 from nullproof.data.options import AS_USUAL
-from nullproof.data.points import OwnMissing
-from nullproof.errors import NullproofError, NullproofWarning, explained, missing_extra
+from nullproof.data.points import OwnMissing, encode_quietly
+from nullproof.errors import NullproofError, explained, missing_extra
 from nullproof.model.certify import certificates_of
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
@@ -78,6 +77,10 @@ def annotate(
     judge = _Judge(Model(index, alpha, prior, bias), own_missing)
     frame = nw.from_native(table, pass_through=True)
     if not isinstance(frame, nw.LazyFrame):
+        if into is not None:
+            raise NullproofError(
+                f"into is for tables of DuckDB and ibis, and this is a {type(table).__name__}; leave it out"
+            )
         return _at_once(judge, table)
     engine, native = frame.implementation, frame.to_native()
     added = judge.new_columns(frame.collect_schema().names())
@@ -89,7 +92,15 @@ def annotate(
         )
     if engine.is_polars():
         schema = {**native.collect_schema(), **{name: _COLUMNS[name][0] for name in added}}
-        return native.map_batches(judge.annotated, schema=schema, streamable=True)
+        # Every new column depends on all columns of its row.
+        return native.map_batches(
+            judge.annotated,
+            schema=schema,
+            streamable=True,
+            predicate_pushdown=False,
+            projection_pushdown=False,
+            slice_pushdown=False,
+        )
     if engine.is_dask():
         return native.map_partitions(judge.annotated, meta=judge.annotated(native._meta))
     if engine.is_pyspark() or engine.is_pyspark_connect():
@@ -120,11 +131,9 @@ class _Judge:
     def judged(self, rows: Any) -> pl.DataFrame:
         """Return the new columns of some rows."""
         schema = self.model.index.schema
-        with warnings.catch_warnings():
-            # Each batch would warn of the same values that training never showed.
-            warnings.simplefilter("ignore", NullproofWarning)
-            points = self.model.points(rows, self.own_missing)
-            actual = true_labels(schema, AS_USUAL.open(rows, schema.label_name, schema))
+        # Quietly: each batch would warn of the same values that training never showed.
+        points = encode_quietly(schema, rows).read(self.own_missing)
+        actual = true_labels(schema, AS_USUAL.open(rows, schema.label_name, schema))
         first, which = _distinct(points.codes)
         found = certificates_of(self.model, points.take(first))
         declared = found.declared()

@@ -123,8 +123,10 @@ def with_nulls(
     columns = []
     for name, mask in missing.items():
         column = frame[name]
-        n_nan = int(column.is_nan().sum()) if column.dtype.is_float() else 0
-        if mask.sum() > int(column.is_null().sum()) + n_nan:
+        gone = column.is_null()
+        if column.dtype.is_float():
+            gone = gone | column.is_nan()
+        if mask.sum() > int(gone.sum()):
             known = nw.new_series("known", (~mask).tolist(), backend=frame.implementation)
             columns.append(frame.select(nw.when(known).then(nw.col(name)).alias(name))[name])
     return frame.with_columns(*columns)

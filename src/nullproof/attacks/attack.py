@@ -27,7 +27,7 @@ from nullproof.data.types import text
 from nullproof.errors import NullproofError
 from nullproof.model.model import Model
 from nullproof.model.predict import winners
-from nullproof.model.verdicts import verdicts
+from nullproof.model.verdicts import HOLDS, verdicts
 from nullproof.model.witness import World, favouring
 from nullproof.results.pictures import ROWS, shown_table
 from nullproof.words import many
@@ -35,7 +35,6 @@ from nullproof.words import many
 # The name of the position of a row, where rows have no key.
 _ROW = "nullproof row"
 # A prediction still holds if it is the same in every world of at most this bias.
-HOLDS = Fraction(1, 20)
 
 
 class Effect(NamedTuple):
@@ -100,7 +99,7 @@ class _Answer:
         if not len(broken):
             return Effect(0, 0, 0)
         after = self.model.on(self.index_after)
-        holds = verdicts(after.biased(HOLDS), broken.points).winner == broken.winner
+        holds = verdicts(after.biased(Fraction(HOLDS)), broken.points).winner == broken.winner
         predicted = winners(after, broken.points)
         changes = predicted != broken.winner
         return Effect(len(broken), int(holds.sum()), int(changes.sum()))

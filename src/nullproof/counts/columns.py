@@ -141,8 +141,7 @@ def columns_of(index: IndexFields) -> Columns:
     def line(record: ColumnRecord) -> ColumnLine:
         j = schema.position.get(record.name)
         if j is None:
-            n_missing = 0 if record.use == "label" else record.n_missing
-            share = None if n_missing is None else n_missing / n_rows
+            share = 0.0 if record.use == "label" else record.missing
             return ColumnLine(record.name, record.use, record.why, record.kind, share)
         feature, n_missing = schema.features[j], n_open[j]
         if feature.missing_is_value:

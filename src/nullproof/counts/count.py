@@ -85,11 +85,11 @@ class Learned:
         domain, as_value = options.declared(name), name in options.missing_is_value
         n_known = int(column.known.sum() if counts is None else counts[column.known].sum())
         if not (n_known or column.sets or domain or column.declared or as_value):
-            self.leave_out(name, column.kind, NO_VALUE, n_rows)
+            self.leave_out(name, column.kind, NO_VALUE, 1.0)
             return None
         if options.may_leave_out(name) and names_rows(column, counts, n_rows):
             findings.note_strays(column)
-            self.leave_out(name, column.kind, NAMES_ROWS, n_rows - n_known)
+            self.leave_out(name, column.kind, NAMES_ROWS, 1 - n_known / max(n_rows, 1))
             return None
         findings.look_at(column, declared=bool(domain), counts=counts)
         return fit_feature(
@@ -101,9 +101,9 @@ class Learned:
             missing_is_value=as_value,
         )
 
-    def leave_out(self, name: str, kind: Kind, why: str, n_missing: int) -> None:
+    def leave_out(self, name: str, kind: Kind, why: str, missing: float) -> None:
         """Note that a column is no feature."""
-        self.left_out[name] = ColumnRecord(name, "left out", why, kind, n_missing)
+        self.left_out[name] = ColumnRecord(name, "left out", why, kind, missing)
 
     def schema(
         self,

@@ -223,6 +223,8 @@ class CountIndex(IndexFields):
                 )
             is_named = isinstance(first, Mapping)
             features = [*first] if is_named else [f"x{j}" for j in range(len(first))]
+        if len({*features}) < len([*features]):
+            raise NullproofError(f"features is {[*features]}; give each feature its own name")
         table = open_rows(rows, features, missing=options.spelled)
         options.refuse_unknown_columns(features)
         column = labels_apart(labels, options.spelled)

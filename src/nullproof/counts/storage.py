@@ -25,7 +25,7 @@ from nullproof.data.schema import ColumnRecord, Feature, Schema
 from nullproof.errors import NullproofError, notice
 from nullproof.results.files import write_together, write_whole
 
-VERSION = 6
+VERSION = 7
 # Most counts that an index may hold take less than half of this.
 _LARGEST = 1 << 30
 _START = b"nullproof index "
@@ -61,9 +61,13 @@ def _packed(index: IndexFields) -> bytes:
         ],
     }
     counts = np.concatenate([index.label_counts[None], index.n_null, *index.known])
-    packed = zlib.compress(
-        json.dumps(header).encode() + b"\n" + counts.astype("<i8").tobytes(), level=1
-    )
+    body = json.dumps(header).encode() + b"\n" + counts.astype("<i8").tobytes()
+    if len(body) > _LARGEST:
+        raise NullproofError(
+            f"the index takes {len(body) >> 20:,} MB, and one of at most {_LARGEST >> 20:,} MB can be saved; "
+            "leave out columns of very many values"
+        )
+    packed = zlib.compress(body, level=1)
     first_line = f"{VERSION} {hashlib.sha256(packed).hexdigest()}\n"
     return _START + first_line.encode() + packed
 

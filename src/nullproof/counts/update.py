@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.data.labels import label_positions
 from nullproof.data.schema import Feature, Schema, encode
 from nullproof.data.sources import read_column
 from nullproof.data.types import text
@@ -289,13 +290,13 @@ def fill_codes(
 
 def codes_of_labels(schema: Schema, labels: Sequence[Any]) -> NDArray[np.int32]:
     """Number labels as a schema does; reject one that it does not have."""
-    unknown = [label for label in labels if text(label) not in schema.label_codes]
-    if unknown:
+    codes = label_positions(schema, labels)
+    if (codes < 0).any():
         raise NullproofError(
-            f"there is no label {unknown[0]!r} in the index "
+            f"there is no label {labels[int(codes.argmin())]!r} in the index "
             f"({some(schema.labels, 5)}); count the table anew"
         )
-    return np.array([schema.label_codes[text(label)] for label in labels], dtype=np.int32)
+    return codes
 
 
 def _codes_in(wider: Feature, feature: Feature) -> NDArray[np.intp]:

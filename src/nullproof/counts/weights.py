@@ -93,7 +93,9 @@ class _Leads:
         kind = np.int32 if counts.size < 2**30 else np.int64
         self._places = np.empty((len(tables), len(labels)), dtype=kind)
         for j, (own, at) in enumerate(zip(codes, first, strict=True)):
-            self._places[j] = np.where(own < 0, len(counts), own + at) * self._n_labels
+            self._places[j] = (
+                np.where(own < 0, len(counts), own.astype(np.int64) + at) * self._n_labels
+            )
         # The row is left out of the counts of its own label, but of no other.
         self._table, self._own_table = (_log_shares(counts, first, sizes, n) for n in (0, 1))
         self._frequency = np.log(np.maximum(label_counts, 0.5))

@@ -318,9 +318,9 @@ def no_part_notice(index: Counted, least: float = 0.0) -> Iterator[str]:
     if least and sum(count for count, _, _ in idle) < max(1, least * sum(n_missing)):
         return
     idle += [
-        (record.n_missing, record.name, "left out")
+        (record.missing * n_rows, record.name, "left out")
         for record in index.schema.columns
-        if record.why == NAMES_ROWS and record.n_missing
+        if record.why == NAMES_ROWS and record.missing
     ]
     if not idle:
         return

@@ -105,14 +105,14 @@ IGNORED = "ignored"
 class ColumnRecord:
     """What became of one column of the training table: its use, and ``why`` it was left out.
 
-    ``n_missing`` counts its missing cells, None if it was not read.
+    ``missing`` is the share of its cells that are missing, None if it was not read.
     """
 
     name: str
     use: Use
     why: str = ""
     kind: str = ""
-    n_missing: int | None = None
+    missing: float | None = None
 
 
 @dataclass(frozen=True)

@@ -208,7 +208,7 @@ def _count_like(schema: Schema, table: LazyTable, labels: Labels) -> IndexFields
         if key.in_cells:
             places = np.full(len(feature.edges), feature.n_values)
             places[list(feature.bins)] = range(len(feature.bins))
-            codes = places[groups.values.to_numpy()]
+            codes = places[groups.values.to_numpy().astype(np.intp)]
         else:
             marked = int(groups.counts.sum()) < labels.n_rows
             codes = encode(feature, key.column.read(groups.values, marked=marked)).codes
