@@ -109,10 +109,9 @@ def audit(
     worlds = Worlds(training, encoded.read("skip"), int(n_worlds), model, seed)
     features = training.features_of(as_scikit_learn_takes_it(encoded.frame))
     spelled = dict(zip(training.index.features, encoded.missing, strict=True))
-    others = [*{*features.columns} - {*spelled, *options.missing_is_value}]
-    if others:
-        opened = options.open(points, None)
-        spelled |= {name: ~opened.column(name).known for name in others}
+    opened = options.open(points, None)
+    others = {*features.columns} - {*spelled, *options.missing_is_value}
+    spelled |= {name: ~opened.column(name).known for name in others}
     fits = _Fits(fixed, worlds, with_nulls(features, spelled))
     labels: dict[Any, int] = {}
 

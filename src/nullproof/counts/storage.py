@@ -64,8 +64,8 @@ def _packed(index: IndexFields) -> bytes:
     body = json.dumps(header).encode() + b"\n" + counts.astype("<i8").tobytes()
     if len(body) > _LARGEST:
         raise NullproofError(
-            f"the index takes {len(body) >> 20:,} MB, and one of at most {_LARGEST >> 20:,} MB can be saved; "
-            "leave out columns of very many values"
+            f"the index takes {len(body) >> 20:,} MB and at most {_LARGEST >> 20:,} MB can be saved; leave "
+            "out columns of very many values"
         )
     packed = zlib.compress(body, level=1)
     first_line = f"{VERSION} {hashlib.sha256(packed).hexdigest()}\n"

@@ -160,7 +160,7 @@ def _markdown() -> Environment:
         pictures=SimpleNamespace(**dict.fromkeys(_DRAWINGS, lambda *_: "")),
     )
     # A command by itself; an indented block ends at the first line that is not indented.
-    environment.filters["line"] = lambda command: Markup(" ".join(command.split()))
+    environment.filters["line"] = lambda command: Markup(" ".join(command.splitlines()))
     return environment
 
 

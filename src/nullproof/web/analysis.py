@@ -124,12 +124,13 @@ class Analysis(Job):
     def __init__(
         self, ordered: Ordered, uploads: Sequence[Upload], on_end: Callable[[], None]
     ) -> None:
-        super().__init__(analyse, ordered, release=self._release)
+        super().__init__(analyse, ordered)
         # Until it is over it needs its tables, whoever deletes them meanwhile.
         self.ordered, self._uploads, self._on_end = ordered, [*uploads], on_end
         self.asked_at = time.monotonic()
 
-    def _release(self) -> None:
+    def release(self) -> None:
+        """Let go of the tables."""
         self._uploads.clear()
         self._on_end()
 
@@ -156,6 +157,8 @@ class Analysis(Job):
         """The result, or why there is none."""
         if self.state == "failed":
             raise RequestError(409, f"this analysis failed: {self.error}")
+        if self.state == "cancelled":
+            raise RequestError(409, "this analysis was cancelled; order it again")
         if self.state != "done":
             raise RequestError(409, f"this analysis is {self.state}; ask again when it is done")
         found: Result = self.outcome

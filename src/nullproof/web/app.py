@@ -45,8 +45,8 @@ of the report, or ask about single points. Every error is
 `{"error": "one sentence"}`. Files are sent as the body of the request, not as a form."""
 STATIC = Path(__file__).parent / "static"
 _WORKERS = 2
-# Those beyond wait with their bytes unread, so that the disk holds a few files at most.
-_UPLOADS_AT_ONCE = 64
+# Those beyond wait with their bytes unread, so that the disk does not fill up.
+_UPLOADS_AT_ONCE = 512
 _LOOK = 0.5
 # What is asked about so few points is answered sooner than a thread begins.
 _FEW = 1000

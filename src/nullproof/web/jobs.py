@@ -36,8 +36,6 @@ class Job:
     work
         A function of a module. It is called with a way to report progress (a share and a text), and
         the arguments.
-    release
-        Is called once when the job is over, also if it was cancelled before it began.
     died
         What to say if the process ends without a word.
     """
@@ -46,10 +44,9 @@ class Job:
         self,
         work: Work,
         *arguments: Any,
-        release: Callable[[], None] = lambda: None,
         died: str = "the work ended without an answer, perhaps for lack of memory; use fewer rows",
     ) -> None:
-        self._work, self._arguments, self._release, self._died = work, arguments, release, died
+        self._work, self._arguments, self._died = work, arguments, died
         self._lock = threading.Lock()
         self._process: Any = None
         self.state: State = "waiting"
@@ -62,6 +59,9 @@ class Job:
         """Whether nothing will change any more."""
         return self.state in ("done", "failed", "cancelled")
 
+    def release(self) -> None:
+        """Let go of what the work needed; called once, when the job is over, even if it never began."""
+
     def cancel(self) -> None:
         """End the work now."""
         with self._lock:
@@ -71,23 +71,22 @@ class Job:
             if process is not None:
                 process.kill()
         if was == "waiting":
-            self._release()
+            self.release()
 
     def run(self) -> None:
         """Do the work in another process, and wait for it."""
         start = time.monotonic()
-        with self._lock:
-            if self.state != "waiting":
-                return
-            receiving, sending = _context().Pipe(duplex=False)
-            process = _context().Process(
-                target=_in_process, args=(sending, self._work, self._arguments), daemon=True
-            )
-            process.start()
-            self._process, self.state = process, "working"
-        sending.close()
         try:
-            ended = self._listen(receiving)
+            receiving = self._started()
+        except OSError as problem:
+            self.error = NullproofError(f"no process could be started ({problem}); try again")
+            self.state = self.doing = "failed"
+            self.release()
+            return
+        if receiving is None:
+            return
+        try:
+            ended, content = self._listen(receiving)
         finally:
             self._process.join()
             receiving.close()
@@ -95,24 +94,40 @@ class Job:
             self.seconds, self._process = time.monotonic() - start, None
             if self.state == "working":
                 self.state = self.doing = ended
-                self.share = 1.0 if ended == "done" else self.share
-        self._release()
+                if ended == "done":
+                    self.share, self.outcome = 1.0, content
+                else:
+                    self.error = content
+        self.release()
 
-    def _listen(self, receiving: Connection) -> Literal["done", "failed"]:
+    def _started(self) -> Connection | None:
+        """Start the process and return where it reports to; None if the job was cancelled before."""
+        with self._lock:
+            if self.state != "waiting":
+                return None
+            receiving: Connection
+            receiving, sending = _context().Pipe(duplex=False)
+            self._process = _context().Process(
+                target=_in_process, args=(sending, self._work, self._arguments), daemon=True
+            )
+            self._process.start()
+            self.state = "working"
+        sending.close()
+        return receiving
+
+    def _listen(self, receiving: Connection) -> tuple[Literal["done", "failed"], Any]:
+        """Follow the work to its end: its result, or the error."""
         while True:
             try:
                 kind, content = receiving.recv()
             except (EOFError, OSError):
-                self.error = NullproofError(self._died)
-                return "failed"
-            if kind == "failed":
-                self.error = content
-                return "failed"
-            if kind == "done":
-                self.outcome = content
-                return "done"
-            share, self.doing = content
-            self.share = max(self.share, min(share, 1.0))
+                return "failed", NullproofError(self._died)
+            if kind != "progress":
+                return kind, content
+            share, doing = content
+            with self._lock:
+                if self.state == "working":
+                    self.share, self.doing = max(self.share, min(share, 1.0)), doing
 
 
 def _context() -> Any:

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 ZIP = b"PK\x03\x04"
 _ZSTD = b"\x28\xb5\x2f\xfd"
-_BINARY = (b"PAR1", b"ARRO", b"\xff\xff\xff\xff", ZIP)
+_ARROW_STREAM = b"\xff\xff\xff\xff"
+_BINARY = (b"PAR1", b"ARRO", _ARROW_STREAM, ZIP)
 _LONGEST_NAME = 200
 _SHOWN_ROWS, _SHOWN_CHARACTERS = 8, 200
 _SAMPLE = 10_000
@@ -243,26 +244,36 @@ def proposed_label(columns: Sequence[dict[str, Any]]) -> str | None:
 
 
 def _check_before_reading(path: Path, name: str, settings: Settings) -> None:
-    """Reject by what the first bytes say: the fields of a header, the rows of a Parquet file."""
-    import polars as pl
-
+    """Reject by what can be told without reading all: the fields of a header, the rows of a binary file."""
     with path.open("rb") as stream:
         start = stream.read(4)
     if start not in _BINARY:
         _check_shape(name, 0, header_fields(path), settings)
-    elif start == b"PAR1":
-        try:
-            scanned = pl.scan_parquet(path)
-            n_rows = int(scanned.select(pl.len()).collect().item())
-            n_columns = len(scanned.collect_schema())
-        except Exception:
-            # Reading it will say what is wrong.
-            return
-        _check_shape(name, n_rows, n_columns, settings)
-        # A column of one value packs to nothing.
-        n_cells, room = n_rows * n_columns, settings.max_upload
-        if n_cells > room:
-            raise _too_much(name, "cells", n_cells, room)
+        return
+    try:
+        n_rows, n_columns = _stored_shape(path, start, settings.max_upload)
+    except Exception:
+        # Reading it will say what is wrong.
+        return
+    _check_shape(name, n_rows, n_columns, settings)
+    # A column of one value packs to nothing.
+    if n_rows * n_columns > settings.max_upload:
+        raise _too_much(name, "cells", n_rows * n_columns, settings.max_upload)
+
+
+def _stored_shape(path: Path, start: bytes, most_cells: int) -> tuple[int, int]:
+    """Return the rows and columns of a Parquet or Arrow file; none of an Excel file."""
+    import polars as pl
+
+    if start == _ARROW_STREAM:
+        n_columns = pl.read_ipc_stream(path, n_rows=1).width
+        # Rows have no end there, but for the cells that are too many anyway.
+        most_rows = most_cells // max(n_columns, 1) + 1
+        return pl.read_ipc_stream(path, n_rows=most_rows).height, n_columns
+    if start == ZIP:
+        return 0, 0
+    scanned = pl.scan_parquet(path) if start == b"PAR1" else pl.scan_ipc(path)
+    return int(scanned.select(pl.len()).collect().item()), len(scanned.collect_schema())
 
 
 def _check_shape(name: str, n_rows: int, n_columns: int, settings: Settings) -> None:

@@ -46,7 +46,8 @@ const tag = (verdict) => el("span", { className: `tag ${verdict}` }, verdict);
 function shownBias(number) {
   if (number === null) return "not even 0";
   if (number > 0 && number < 0.001) return "under 0.001";
-  return String(Math.floor(number * 1000 + 1e-9) / 1000);
+  const [whole, decimals = ""] = String(number).split(".");
+  return String(Number(`${whole}.${decimals.slice(0, 3)}`));
 }
 
 function meaning(bias) {
