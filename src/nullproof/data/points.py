@@ -59,9 +59,8 @@ def place_of(written: str, names: RowNames | None, n_rows: int, option: str) -> 
     if names is None:
         if written.isascii() and written.isdigit() and int(written) < n_rows:
             return int(written)
-        raise NullproofError(
-            f"{option} is {cut(written)!r}; give the position of a point, from 0 to {n_rows - 1:,}"
-        )
+        there = f"from 0 to {n_rows - 1:,}" if n_rows else "but there are no points"
+        raise NullproofError(f"{option} is {cut(written)!r}; give the position of a point, {there}")
     places = np.flatnonzero(names.values == written).tolist()
     if len(places) == 1:
         return int(places[0])

@@ -132,12 +132,15 @@ class Asked:
     def more_points(self, most: int) -> str:
         """Say how to list points that are left out; ``most`` is the most of a sample."""
         if "report" in self.commands:
-            how = "--point and its number or key, added to the command at the end of this report; --limit N"
+            how, more = (
+                "--point and its number or key to the command at the end of this report",
+                "--limit N",
+            )
         elif self.in_python:
-            how = "also=[its number or key], given to report; limit=N"
+            how, more = "also=[its number or key] to report", "limit=N"
         else:
             return "Any other point can be opened on the page of nullproof serve."
-        return f"Any other point comes with {how} takes more of them, here up to {most:,}."
+        return f"To list another point, add {how}; {more} lists more of them, here up to {most:,}."
 
 
 def document_of(

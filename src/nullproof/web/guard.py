@@ -105,7 +105,7 @@ def rejection(
 def _too_long(headers: Mapping[str, str]) -> tuple[int, str] | None:
     """Reject questions that would fill the memory: only files are streamed to disk."""
     if "transfer-encoding" in headers:
-        return 411, f"the length of the question is not given; only {UPLOADS} takes it in pieces"
+        return 411, f"the request has no Content-Length; only {UPLOADS} accepts a body in chunks"
     length = headers.get("content-length", "0")
     if re.fullmatch("[0-9]{1,18}", length) and int(length) <= LONGEST:
         return None

@@ -219,7 +219,11 @@ export class Rows {
     const { n_points: all, n_certain: certain } = this.curve;
     fill(
       this.said,
-      el("b", {}, `${count(step.n_hold)} of ${many(all, "prediction")} hold`),
+      el(
+        "b",
+        {},
+        `${count(step.n_hold)} of ${many(all, "prediction")} ${step.n_hold === 1 ? "holds" : "hold"}`,
+      ),
       ` at a bias of ${step.bias}: the same label ${meaning(step.bias)}. ${count(certain)} certain, ${
         count(step.n_open)
       } open.`,
