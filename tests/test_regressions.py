@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from regressions import attacks, cleaning, data, faces, model, odds
+from regressions import attacks, cleaning, counts, data, faces, model, odds
 
 # Random and odd points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
 ROOMS: dict[str, Any] = {
     "attacks": attacks,
     "cleaning": cleaning,
+    "counts": counts,
     "data": data,
     "faces": faces,
     "model": model,
