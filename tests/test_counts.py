@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from support.checking import (
 from support.index_view import quietly, values
 from support.odd_tables import odd_table
 from support.plain_counter import Table
+from support.refusing import refuses
 from support.ways import TEXT_WAYS, TYPED_WAYS, Way
 
 from nullproof import CountIndex, NullproofError, certify
@@ -162,6 +163,7 @@ NOT_COUNTED: dict[str, Any] = {
     "map": pa.array([[("a", 1)], [("b", 2)], None], pa.map_(pa.string(), pa.int64())),
     "binary": pa.array([b"\x00", b"\xff", None]),
     "fixed binary": pa.array([b"ab", b"cd", None], pa.binary(2)),
+    "list": pa.array([["u"], ["u", "v"], None]),
     "list of structs": pa.array([[{"a": 1}], [{"a": 2}], None]),
 }
 
@@ -214,33 +216,6 @@ def test_order_and_chunks_do_not_matter(seed: int) -> None:
     assert all(part != index for part in counted)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_low_and_high_are_what_worlds_have(seed: int) -> None:
-    """Low counts the cells that hold a value in every world, high those that may; as by hand."""
-    rng = random.Random(seed)
-    pool = "abc"[: rng.choice([1, 3])]
-    cells = [
-        rng.choice([None, frozenset(rng.sample(pool, rng.randrange(1, len(pool) + 1))), *pool])
-        for _ in range(40)
-    ]
-    cells[0] = pool[0]
-    labels = [rng.choice("pq") for _ in cells]
-    index = CountIndex.from_rows([(cell,) for cell in cells], labels)
-    domain = values(index)
-    sets = [{*domain} if c is None else {c} if isinstance(c, str) else {*c} for c in cells]
-    for place, value in enumerate([*domain, "unseen"]):
-        for k, label in enumerate(index.labels):
-            mine = [s for s, own in zip(sets, labels, strict=True) if own == label]
-            assert index.low(0)[place, k] == sum(s == {value} for s in mine)
-            assert index.high(0)[place, k] == sum(value in s for s in mine)
-    assert index.n_missing == sum(
-        c is None or (not isinstance(c, str) and len(c) > 1) for c in cells
-    )
-    some = np.array([len(domain), 0])
-    for of in (index.low, index.high, index.exact):
-        assert of(0, some).tolist() == of(0)[some].tolist()
-
-
 @pytest.mark.parametrize(
     ("labels", "found"),
     [
@@ -261,12 +236,6 @@ def test_labels_are_sorted_and_keep_their_type(labels: Any, found: tuple[Any, ..
     assert index.label_counts.sum() == 4
 
 
-def test_unused_categories_are_no_labels() -> None:
-    """A label that no row has is none."""
-    frame = pd.DataFrame({"a": [1, 2], "y": pd.Categorical(["p", "q"], categories=["z", "q", "p"])})
-    assert CountIndex.from_table(frame, "y").labels == ("p", "q")
-
-
 def test_rows_in_every_form() -> None:
     """Tuples, lists and mappings of the same rows give the same index; None and sets are holes."""
     rows = [("u", 1), (None, 2), (frozenset("uv"), 1)]
@@ -279,22 +248,6 @@ def test_rows_in_every_form() -> None:
     assert CountIndex.from_rows(rows, "ppq").features == ("x0", "x1")
     assert CountIndex.from_rows(rows, "ppq", features=["a", "b"], domains={"a": ["w"]}) != index
     assert CountIndex.from_rows([("u",), ("?",)], "pq", missing=("?",)).n_missing == 1
-
-
-LISTS: dict[str, Callable[[list[Any]], Any]] = {
-    "polars": lambda cells: pl.DataFrame({"a": cells, "y": list("pqpq")}),
-    "pyarrow": lambda cells: pa.table({"a": cells, "y": list("pqpq")}),
-    "pandas": lambda cells: pd.DataFrame({"a": cells, "y": list("pqpq")}),
-    "lists": lambda cells: {"a": cells, "y": list("pqpq")},
-}
-
-
-@pytest.mark.parametrize("library", LISTS)
-def test_lists_in_columns_are_refused(library: str) -> None:
-    """Candidate sets come in plain rows; a column of lists is rejected by its name."""
-    cells: list[Any] = [["u"], ["u", "v"], None, ["w"]]
-    with pytest.raises(NullproofError, match=r"column 'a' has .* which cannot be counted"):
-        CountIndex.from_table(LISTS[library](cells), "y")
 
 
 def test_an_unknown_candidate_means_any_value() -> None:
@@ -379,34 +332,33 @@ def test_ids_that_are_kept_are_counted_in_little_memory() -> None:
     assert np.argwhere(index.exact(0, np.array(places))).tolist() == [[0, 7], [1, 999]]
 
 
-WRONG_CODES: dict[str, tuple[Any, Any, str]] = {
-    "floats": (np.zeros((2, 1)), None, "array of float64 of shape .*; give integers"),
-    "one dimension": (np.zeros(2, dtype=int), None, r"of shape \(2,\)"),
-    "wraps to missing": (np.array([[0], [2**32 - 1]], np.uint32), [2], "a code is 4294967295"),
-    "wraps to 1": (np.array([[0], [2**32 + 1]], np.uint64), [2], "a code is 4294967297"),
-    "wraps alone": (np.array([[0], [2**63]], np.uint64), None, "a code is 9223372036854775808"),
-    "just too large": (np.array([[0], [10**8]]), None, "a code is 100000000; give codes below"),
-    "outside": (np.array([[0], [3]]), [3], "code 3 but its domain has 3 values"),
-    "half a value": (np.array([[0], [1]]), [2.5], r"n_values is \[2.5\]; give"),
-    "a float": (np.array([[0], [1]]), [2.0], r"n_values is \[2.0\]"),
-    "text": (np.array([[0], [1]]), ["2"], r"n_values is \['2'\]"),
-    "true": (np.array([[0], [0]]), [True], r"n_values is \[True\]"),
-    "negative": (np.array([[0], [1]]), [-1], r"n_values is \[-1\]"),
-    "none": (np.array([[-1], [-1]]), [0], r"n_values is \[0\]"),
-    "too many": (np.array([[0], [1]]), [10**8 + 1], r"n_values is \[100000001\]"),
-    "too many counts": (np.array([[0], [1]]), [25_000_001], "'x0' has 25,000,001 values and"),
-    "two of one": (np.array([[0], [1]]), [2, 2], "n_values has 2 sizes but there are 1 features"),
-    "a mask": (np.ma.array([[0], [1]], mask=[[False], [True]]), None, "masked array"),
-    "no rows": (np.zeros((0, 2), int), None, "give integers, rows"),
-}
+WRONG_CODES: list[tuple[Any, Any, str]] = [
+    (np.zeros((2, 1)), None, "array of float64 of shape .*; give integers"),
+    (np.zeros(2, dtype=int), None, r"of shape \(2,\)"),
+    (np.array([[0], [2**32 - 1]], np.uint32), [2], "a code is 4294967295"),
+    (np.array([[0], [2**32 + 1]], np.uint64), [2], "a code is 4294967297"),
+    (np.array([[0], [2**63]], np.uint64), None, "a code is 9223372036854775808"),
+    (np.array([[0], [10**8]]), None, "a code is 100000000; give codes below"),
+    (np.array([[0], [3]]), [3], "code 3 but its domain has 3 values"),
+    (np.array([[0], [1]]), [2.5], r"n_values is \[2.5\]; give"),
+    (np.array([[0], [1]]), [2.0], r"n_values is \[2.0\]"),
+    (np.array([[0], [1]]), ["2"], r"n_values is \['2'\]"),
+    (np.array([[0], [0]]), [True], r"n_values is \[True\]"),
+    (np.array([[0], [1]]), [-1], r"n_values is \[-1\]"),
+    (np.array([[-1], [-1]]), [0], r"n_values is \[0\]"),
+    (np.array([[0], [1]]), [10**8 + 1], r"n_values is \[100000001\]"),
+    (np.array([[0], [1]]), [25_000_001], "'x0' has 25,000,001 values and"),
+    (np.array([[0], [1]]), [2, 2], "n_values has 2 sizes but there are 1 features"),
+    (np.ma.array([[0], [1]], mask=[[False], [True]]), None, "masked array"),
+    (np.zeros((0, 2), int), None, "give integers, rows"),
+]
 
 
-@pytest.mark.parametrize("case", WRONG_CODES)
-def test_codes_that_cannot_be_counted_are_refused(case: str) -> None:
-    """No code is counted as another, and no size is taken for another, whatever their type is."""
-    codes, n_values, said = WRONG_CODES[case]
-    with pytest.raises(NullproofError, match=said):
-        CountIndex.from_codes(codes, list("pq"), n_values=n_values)
+test_codes_that_cannot_be_counted_are_refused = refuses(
+    "No code is counted as another, and no size is taken for another, whatever their type is.",
+    lambda codes, n_values: CountIndex.from_codes(codes, list("pq"), n_values=n_values),
+    *WRONG_CODES,
+)
 
 
 def test_sizes_of_code_domains() -> None:
@@ -443,58 +395,48 @@ BAD_TABLES: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("table", "reason"), BAD_TABLES)
-def test_what_is_no_table_is_refused(table: Any, reason: str) -> None:
-    """What cannot be counted is refused with what came, what was needed and what to do."""
-    with pytest.raises(NullproofError, match=reason):
-        CountIndex.from_table(table, "y")
-
-
-@pytest.mark.parametrize(
-    ("rows", "labels", "reason"),
-    [
-        ([], [], "there are no rows"),
-        ([("u",)], ["p", "q"], "there are 1 rows but 2 labels"),
-        ([("u", "v"), ("u",)], ["p", "q"], "row 1 has 1 values but there are 2 features"),
-        ([{"a": 1}, {"b": 1}], ["p", "q"], "row 1 has no value for 'a'"),
-        ([("u",), (set(),)], ["p", "q"], "column 'x0', row 1: the set of candidates is empty"),
-        ([("u",), ([["u"]],)], ["p", "q"], "row 1: a candidate is itself a list"),
-        ([("u", "v"), "uv"], ["p", "q"], "row 1 is 'uv'; give a tuple"),
-        (["ab", ("u",)], ["p", "q"], "the first row is 'ab'; give each row as a tuple"),
-        ([7, ("u",)], ["p", "q"], "the first row is 7"),
-        ([("x",), ("x",)], ["p", {"p", "q"}], "a label has several candidates"),
-    ],
+test_what_is_no_table_is_refused = refuses(
+    "What cannot be counted is refused with what came, what was needed and what to do.",
+    lambda table: CountIndex.from_table(table, "y"),
+    *BAD_TABLES,
 )
-def test_bad_rows(rows: list[Any], labels: list[Any], reason: str) -> None:
-    """Rows and labels that do not fit are refused."""
-    with pytest.raises(NullproofError, match=reason):
-        CountIndex.from_rows(rows, labels)
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        *(({"bins": n, "binning": "uniform"}, "give a whole number") for n in (0, -1, 2.5, "5")),
-        ({"bins": True}, "give a whole number"),
-        ({"bins": None}, "give a whole number"),
-        ({"bins": 7}, "bins is 7 but binning is 'mdl'"),
-        ({"binning": "kmeans"}, "binning is 'kmeans'; give 'mdl', 'uniform', 'quantile' or"),
-        ({"binning": {"a": "mdl", "*": "x"}}, "binning is 'x'; give"),
-        ({"binning": ["mdl"]}, r"binning is \['mdl'\]; give"),
-        ({"binning": {"z": "mdl"}}, "binning names the column 'z', which is not among a, b, y"),
-        ({"ignore": ["b", "z"]}, "ignore names the column 'z', which is not among a, b, y"),
-        ({"keep": ["z"]}, "keep names the column 'z'"),
-        ({"domains": {"z": ["u"]}}, "domains names the column 'z'"),
-        ({"domains": {"a": "xyz"}}, "give a list of values"),
-        ({"ignore": ["a", "b"]}, "no column besides the label"),
-        ({"missing": ("?",), "missing_only": ("x",)}, "give missing to add to the usual"),
-        ({"unlabelled": "keep"}, "unlabelled is 'keep'; give 'refuse', or 'drop'"),
-    ],
+test_bad_rows = refuses(
+    "Rows and labels that do not fit are refused.",
+    CountIndex.from_rows,
+    ([], [], "there are no rows"),
+    ([("u",)], ["p", "q"], "there are 1 rows but 2 labels"),
+    ([("u", "v"), ("u",)], ["p", "q"], "row 1 has 1 values but there are 2 features"),
+    ([{"a": 1}, {"b": 1}], ["p", "q"], "row 1 has no value for 'a'"),
+    ([("u",), (set(),)], ["p", "q"], "column 'x0', row 1: the set of candidates is empty"),
+    ([("u",), ([["u"]],)], ["p", "q"], "row 1: a candidate is itself a list"),
+    ([("u", "v"), "uv"], ["p", "q"], "row 1 is 'uv'; give a tuple"),
+    (["ab", ("u",)], ["p", "q"], "the first row is 'ab'; give each row as a tuple"),
+    ([7, ("u",)], ["p", "q"], "the first row is 7"),
+    ([("x",), ("x",)], ["p", {"p", "q"}], "a label has several candidates"),
 )
-def test_bad_options(options: Any, reason: str) -> None:
-    """Options that mean nothing are refused."""
-    with pytest.raises(NullproofError, match=reason):
-        CountIndex.from_table({"a": [1, 2], "b": [3, 4], "y": [0, 1]}, "y", **options)
+
+
+test_bad_options = refuses(
+    "Options that mean nothing are refused.",
+    lambda options: CountIndex.from_table({"a": [1, 2], "b": [3, 4], "y": [0, 1]}, "y", **options),
+    *(({"bins": n, "binning": "uniform"}, "give a whole number") for n in (0, -1, 2.5, "5")),
+    ({"bins": True}, "give a whole number"),
+    ({"bins": None}, "give a whole number"),
+    ({"bins": 7}, "bins is 7 but binning is 'mdl'"),
+    ({"binning": "kmeans"}, "binning is 'kmeans'; give 'mdl', 'uniform', 'quantile' or"),
+    ({"binning": {"a": "mdl", "*": "x"}}, "binning is 'x'; give"),
+    ({"binning": ["mdl"]}, r"binning is \['mdl'\]; give"),
+    ({"binning": {"z": "mdl"}}, "binning names the column 'z', which is not among a, b, y"),
+    ({"ignore": ["b", "z"]}, "ignore names the column 'z', which is not among a, b, y"),
+    ({"keep": ["z"]}, "keep names the column 'z'"),
+    ({"domains": {"z": ["u"]}}, "domains names the column 'z'"),
+    ({"domains": {"a": "xyz"}}, "give a list of values"),
+    ({"ignore": ["a", "b"]}, "no column besides the label"),
+    ({"missing": ("?",), "missing_only": ("x",)}, "give missing to add to the usual"),
+    ({"unlabelled": "keep"}, "unlabelled is 'keep'; give 'refuse', or 'drop'"),
+)
 
 
 def test_numbered_columns() -> None:

@@ -21,9 +21,10 @@ from support.amounts import SEED, n_tables
 from support.bias_oracle import Bias, Judge, OwnMissing, shortened
 from support.bias_tables import random_holed, random_mapping
 from support.counted import fitted, index_of
+from support.refusing import refuses
 from support.strategies import Case
 
-from nullproof import CountIndex, NullproofError, certify, explain
+from nullproof import CountIndex, certify, explain
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
@@ -247,13 +248,11 @@ def test_frames_files_and_pictures() -> None:
     assert "<b>" not in explain(counted, ("a", "x"))._repr_html_()
 
 
-def test_mistakes() -> None:
-    """One sentence for each: two points, an unknown label, a label against itself, a single label."""
-    with pytest.raises(NullproofError, match=r"takes one point but got 2; .*\.explain\(\)"):
-        explain(index(), [("a", "x"), ("a", "y")])
-    with pytest.raises(NullproofError, match="the rival is 'maybe'; give one of 'no', 'yes'"):
-        explain(index(), ("a", "x"), rival="maybe")
-    with pytest.raises(NullproofError, match="both 'yes'; give two labels"):
-        explain(index(), ("a", "x"), rival="yes")
-    with pytest.raises(NullproofError, match="the only label is 'yes'"):
-        explain(CountIndex.from_rows([("a",)], ["yes"]), ("a",))
+test_mistakes = refuses(
+    "Two points, an unknown label, a label against itself, a single label.",
+    lambda counted, point, rival: explain(counted, point, rival=rival),
+    (index(), [("a", "x"), ("a", "y")], None, r"takes one point but got 2; .*\.explain\(\)"),
+    (index(), ("a", "x"), "maybe", "the rival is 'maybe'; give one of 'no', 'yes'"),
+    (index(), ("a", "x"), "yes", "both 'yes'; give two labels"),
+    (CountIndex.from_rows([("a",)], ["yes"]), ("a",), None, "the only label is 'yes'"),
+)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -27,9 +27,8 @@ from hypothesis.stateful import (
     precondition,
     rule,
 )
-from support.counted import index_of
 from support.index_view import counts, left_out, quietly, saved_and_loaded
-from support.strategies import Case, cases
+from support.refusing import refuses
 
 from nullproof import CountIndex, NullproofError, certify, poison
 
@@ -175,22 +174,6 @@ TestIndexSteps.settings = settings(
 )
 
 
-@given(cases(), st.data())
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-def test_rows_come_and_go(case: Case, data: st.DataObject) -> None:
-    """Counting a part and adding the rest is counting all; removing the rest is counting the part."""
-    whole = index_of(case)
-    cut = data.draw(st.integers(1, len(case.rows)))
-    part = CountIndex.from_rows(case.rows[:cut], case.labels[:cut], like=whole)
-    rest = case.rows[cut:], case.labels[cut:]
-    if rest[0]:
-        assert part.update(*rest) == whole
-        assert whole.remove(*rest) == part
-    assert whole.update(case.rows, case.labels) == whole + whole
-    with tempfile.TemporaryDirectory() as folder:
-        assert saved_and_loaded(whole, Path(folder)) == whole
-
-
 # Changes one by one -------------------------------------------------------------------------------
 
 
@@ -218,34 +201,29 @@ def test_several_cells_or_none_are_filled() -> None:
     assert holes.fill("x0", "a", "u", n_cells=2) == both
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda i: i.update([("new", "x")], ["yes"]), "'x0' holds a value in row 0 that is not in"),
-        (lambda i: i.update([("a", {"x", "new"})], ["yes"]), "'x1' holds a value in row 0"),
-        (lambda i: i.update([("a", "x"), ("c", "x")], ["yes"] * 2), "'x0' holds a value in row 1"),
-        (lambda i: i.update([("a", "x")], ["new"]), "there is no label 'new' in the index"),
-        (lambda i: i.update([("a", "x")], ["yes", "no"]), "1 row but 2 labels"),
-        (lambda i: i.remove([("b", "x")], ["yes"]), "a cell in column 'x0' that is not counted"),
-        (lambda i: i.remove([("a", {"y", "z"})], ["yes"]), "a cell in column 'x1'"),
-        (lambda i: i.remove([("a", None)] * 2, ["yes"] * 2), "a cell in column 'x1'"),
-        (lambda i: i.fill("x1", "new", "yes"), "'new' is not in the domain of column 'x1'"),
-        (lambda i: i.fill("x9", "x", "yes"), "no feature 'x9'; it is one of x0, x1"),
-        (lambda i: i.fill("x1", "x", "new"), "no label 'new'"),
-        (lambda i: i.fill("x1", None, "yes"), "None is not in the domain of column 'x1'"),
-        (lambda i: i.fill("x1", {"x", "y"}, "yes"), "is not in the domain of column 'x1'"),
-        (lambda i: i.fill("x1", "x", "no"), "has 0 such missing cells with label 'no', not 1"),
-        (lambda i: i.fill("x1", "x", "yes", n_cells=2), "1 such missing cell with label 'yes'"),
-        *(
-            (lambda i, n=n: i.fill("x1", "x", "yes", n_cells=n), "give the number of cells")
-            for n in (-1, 0.5, 1.0, True, "1", float("nan"))
-        ),
-    ],
+test_what_cannot_be_changed_is_told = refuses(
+    "Values, labels and cells that the index does not have are named.",
+    lambda change: change(small_index()),
+    (lambda i: i.update([("new", "x")], ["yes"]), "'x0' holds a value in row 0 that is not in"),
+    (lambda i: i.update([("a", {"x", "new"})], ["yes"]), "'x1' holds a value in row 0"),
+    (lambda i: i.update([("a", "x"), ("c", "x")], ["yes"] * 2), "'x0' holds a value in row 1"),
+    (lambda i: i.update([("a", "x")], ["new"]), "there is no label 'new' in the index"),
+    (lambda i: i.update([("a", "x")], ["yes", "no"]), "1 row but 2 labels"),
+    (lambda i: i.remove([("b", "x")], ["yes"]), "a cell in column 'x0' that is not counted"),
+    (lambda i: i.remove([("a", {"y", "z"})], ["yes"]), "a cell in column 'x1'"),
+    (lambda i: i.remove([("a", None)] * 2, ["yes"] * 2), "a cell in column 'x1'"),
+    (lambda i: i.fill("x1", "new", "yes"), "'new' is not in the domain of column 'x1'"),
+    (lambda i: i.fill("x9", "x", "yes"), "no feature 'x9'; it is one of x0, x1"),
+    (lambda i: i.fill("x1", "x", "new"), "no label 'new'"),
+    (lambda i: i.fill("x1", None, "yes"), "None is not in the domain of column 'x1'"),
+    (lambda i: i.fill("x1", {"x", "y"}, "yes"), "is not in the domain of column 'x1'"),
+    (lambda i: i.fill("x1", "x", "no"), "has 0 such missing cells with label 'no', not 1"),
+    (lambda i: i.fill("x1", "x", "yes", n_cells=2), "1 such missing cell with label 'yes'"),
+    *(
+        (lambda i, n=n: i.fill("x1", "x", "yes", n_cells=n), "give the number of cells")
+        for n in (-1, 0.5, 1.0, True, "1", float("nan"))
+    ),
 )
-def test_what_cannot_be_changed_is_told(change: Any, message: str) -> None:
-    """Values, labels and cells that the index does not have are named."""
-    with pytest.raises(NullproofError, match=message):
-        change(small_index())
 
 
 def test_blanked_cells_are_those_of_the_table() -> None:

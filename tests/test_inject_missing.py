@@ -13,8 +13,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from support.refusing import refuses
 
-from nullproof import NullproofError, inject_missing
+from nullproof import inject_missing
 
 N_ROWS = 200
 CELLS: dict[str, list[Any]] = {
@@ -115,28 +116,17 @@ def test_lazy_tables_and_files_become_polars(tmp_path: Path) -> None:
     assert holes(inject_missing(tmp_path / "t.parquet", 0.4, seed=5)) == expected
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"rate": 1.5}, "from 0 to 1"),
-        ({"rate": float("nan")}, "from 0 to 1"),
-        ({"mechanism": "magic"}, "'uniform' or 'value'"),
-        ({"features": ["height"]}, "height"),
-        ({"features": ["churn"], "label": "churn"}, "churn"),
-        ({"features": 0.0}, "share above 0"),
-        ({"features": 1.5}, "share above 0"),
-        ({"label": "chrun"}, "chrun"),
-    ],
+test_wrong_options_are_told = refuses(
+    "A refusal names what came and what was needed; arrays have no missing value.",
+    lambda options: inject_missing(**{"table": pl.DataFrame(CELLS), "rate": 0.1, **options}),
+    ({"rate": 1.5}, "from 0 to 1"),
+    ({"rate": float("nan")}, "from 0 to 1"),
+    ({"mechanism": "magic"}, "'uniform' or 'value'"),
+    ({"features": ["height"]}, "height"),
+    ({"features": ["churn"], "label": "churn"}, "churn"),
+    ({"features": 0.0}, "share above 0"),
+    ({"features": 1.5}, "share above 0"),
+    ({"label": "chrun"}, "chrun"),
+    ({"table": np.zeros((2, 2))}, "not a data frame"),
+    ({"table": pl.DataFrame({"y": [1]}), "label": "y"}, "besides the label"),
 )
-def test_wrong_options_are_told(options: dict[str, Any], said: str) -> None:
-    """A refusal names what came and what was needed."""
-    with pytest.raises(NullproofError, match=said):
-        inject_missing(pl.DataFrame(CELLS), **{"rate": 0.1, **options})
-
-
-def test_what_is_no_table_is_told() -> None:
-    """Arrays have no missing value; a table of only a label has no feature."""
-    with pytest.raises(NullproofError, match="not a data frame"):
-        inject_missing(np.zeros((2, 2)), 0.5)
-    with pytest.raises(NullproofError, match="besides the label"):
-        inject_missing(pl.DataFrame({"y": [1]}), 0.5, label="y")

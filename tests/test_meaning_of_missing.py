@@ -18,11 +18,13 @@ import polars as pl
 import pytest
 from support.command_line import Runner
 from support.index_view import counts
+from support.refusing import refuses
 
 from nullproof import CertifiedNB, CountIndex, NullproofError, NullproofWarning, certify, tolerance
 
 RNG = random.Random(36)
 LABELS = ["p", "q"]
+TWO = CountIndex.from_rows([("a",), ("b",)], LABELS)
 
 
 def noticed(table: Any, label: str = "y", **options: Any) -> tuple[CountIndex, list[str]]:
@@ -206,35 +208,31 @@ def test_the_index_describes_its_columns(run: Runner, folder: Path) -> None:
         assert "play no part: 'name' (left out, 33.3 % missing), 'age' (one bin" in done.err
 
 
-@pytest.mark.parametrize("alpha", [1e-7, 1e7])
-def test_limits(alpha: float) -> None:
-    """What is beyond the limits is rejected in one sentence."""
-    index = CountIndex.from_rows([("a",), ("b",)], LABELS)
-    with pytest.raises(NullproofError, match="alpha"):
-        certify(index, ("a",), alpha=alpha)
-    with pytest.raises(NullproofError, match="prior"):
-        certify(index, ("a",), prior=[1e-10, 1])
-    with pytest.raises(NullproofError, match="20,001 columns"):
-        CountIndex.from_codes(np.zeros((1, 20_001), dtype=np.int8), ["p"])
-    with pytest.raises(NullproofError, match="10,001 different labels"):
-        CountIndex.from_codes(np.zeros((10_001, 1), dtype=np.int8), np.arange(10_001))
-
-
-@pytest.mark.parametrize(
-    ("cells", "reason"),
-    [
-        (pl.Series([2**64 - 1, 1], dtype=pl.UInt64), "beyond 64 bits"),
-        (pl.Series([1, 1001]).cast(pl.Datetime("ns")), "nanoseconds"),
-        (pl.Series(["1234567890123456.7", "1"]).cast(pl.Decimal(30, 1)), "15 digits"),
-        ([2**70, 1], "beyond 64 bits"),
-        (np.array([1 + 2j, 1]), "complex"),
-        (np.array(["12000-01-01", "2000-01-01"], dtype="datetime64[D]"), "9999"),
-    ],
+test_limits = refuses(
+    "What is beyond the limits is rejected in one sentence.",
+    lambda ask, *given: ask(*given),
+    *((lambda a: certify(TWO, ("a",), alpha=a), alpha, "alpha") for alpha in (1e-7, 1e7)),
+    (lambda: certify(TWO, ("a",), prior=[1e-10, 1]), "prior"),
+    (CountIndex.from_codes, np.zeros((1, 20_001), np.int8), ["p"], "20,001 columns"),
+    (
+        CountIndex.from_codes,
+        np.zeros((10_001, 1), np.int8),
+        np.arange(10_001),
+        "10,001 different labels",
+    ),
 )
-def test_other_types_are_rejected_by_column(cells: Any, reason: str) -> None:
-    """What is none of the five kinds of values is rejected with the name of its column."""
-    with pytest.raises(NullproofError, match=f"column 'x' .*{reason}"):
-        CountIndex.from_table({"x": cells, "y": LABELS}, "y")
+
+
+test_other_types_are_rejected_by_column = refuses(
+    "What is none of the five kinds of values is rejected with the name of its column.",
+    lambda cells: CountIndex.from_table({"x": cells, "y": LABELS}, "y"),
+    (pl.Series([2**64 - 1, 1], dtype=pl.UInt64), "column 'x' .*beyond 64 bits"),
+    (pl.Series([1, 1001]).cast(pl.Datetime("ns")), "column 'x' .*nanoseconds"),
+    (pl.Series(["1234567890123456.7", "1"]).cast(pl.Decimal(30, 1)), "column 'x' .*15 digits"),
+    ([2**70, 1], "column 'x' .*beyond 64 bits"),
+    (np.array([1 + 2j, 1]), "column 'x' .*complex"),
+    (np.array(["12000-01-01", "2000-01-01"], dtype="datetime64[D]"), "column 'x' .*9999"),
+)
 
 
 def test_what_other_types_become() -> None:

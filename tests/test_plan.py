@@ -19,9 +19,10 @@ import pytest
 from support.amounts import SEED, n_tables
 from support.cleaning_oracle import TIE, Grid, cleaning_case, random_truth, with_values
 from support.counted import index_of, options_of
+from support.refusing import refuses
 from support.strategies import Case, holes
 
-from nullproof import CountIndex, NullproofError, certify, cleaning_plan
+from nullproof import CountIndex, certify, cleaning_plan
 from nullproof.cleaning import CleaningPlan
 
 # Random points hold unseen values on purpose.
@@ -290,33 +291,25 @@ def test_cells_that_no_point_asks_for() -> None:
     assert {step.feature for step in plan.steps} <= {"x0"}
 
 
-def test_another_table_is_refused() -> None:
-    """Cells are named in the table that was counted only."""
-    plan = cleaning_plan(CountIndex.from_rows(ROWS, LABELS), [("a", "y")], alpha=1, bias=1.0)
-    with pytest.raises(NullproofError, match="the table that was counted"):
-        plan.cells([*ROWS, (None, "x")], [*LABELS, "no"])
-    with pytest.raises(NullproofError, match="'maybe'"):
-        plan.cells(ROWS, [*LABELS[:-1], "maybe"])
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"budget": -1}, "budget.*-1"),
-        ({"budget": math.nan}, "budget.*nan"),
-        ({"own_missing": "any"}, "own_missing.*'any'"),
-        ({"costs": {"x7": 1}}, "'x7'.*x0, x1"),
-        ({"costs": {"x1": 0}}, "'x1'.*0"),
-        ({"costs": {"x1": math.inf}}, "'x1'.*inf"),
-        ({"bias": 2}, "bias"),
-    ],
+test_another_table_is_refused = refuses(
+    "Cells are named in the table that was counted only.",
+    cleaning_plan(CountIndex.from_rows(ROWS, LABELS), [("a", "y")], alpha=1, bias=1.0).cells,
+    ([*ROWS, (None, "x")], [*LABELS, "no"], "the table that was counted"),
+    (ROWS, [*LABELS[:-1], "maybe"], "'maybe'"),
 )
-def test_wrong_options(options: Any, words: str) -> None:
-    """What cannot be planned for is refused in one sentence that names the option and its value."""
-    index = CountIndex.from_rows(ROWS, LABELS)
-    with pytest.raises(NullproofError, match=words) as caught:
-        cleaning_plan(index, [("a", "y")], **options)
-    assert "\n" not in str(caught.value)
+
+
+test_wrong_options = refuses(
+    "What cannot be planned for is refused in one sentence that names the option and its value.",
+    lambda options: cleaning_plan(CountIndex.from_rows(ROWS, LABELS), [("a", "y")], **options),
+    ({"budget": -1}, "budget.*-1"),
+    ({"budget": math.nan}, "budget.*nan"),
+    ({"own_missing": "any"}, "own_missing.*'any'"),
+    ({"costs": {"x7": 1}}, "'x7'.*x0, x1"),
+    ({"costs": {"x1": 0}}, "'x1'.*0"),
+    ({"costs": {"x1": math.inf}}, "'x1'.*inf"),
+    ({"bias": 2}, "bias"),
+)
 
 
 # The goal -----------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from support.index_view import UNSEEN, Cell, read
 from support.odd_tables import odd_table
+from support.refusing import refuses
 
 from nullproof import (
     CountIndex,
@@ -187,26 +188,21 @@ def test_training_rows_never_lie_outside(binning: Any) -> None:
         certify(index, table)
 
 
-@pytest.mark.parametrize(
-    ("points", "reason"),
-    [
-        (("u",), "row 0 has 1 values but there are 2 features"),
-        ([("u", 1), ("u", 1, 2)], "row 1 has 3 values but there are 2 features"),
-        ({"word": "u"}, "row 0 has no value for 'whole'"),
-        (pl.DataFrame({"word": ["u"]}), "the points lack 1 of the 2 features: 'whole'; add the"),
-        (pd.DataFrame({"x": [1]}), "the points lack 2 of the 2 features: 'word', 'whole'"),
-        (np.zeros((2, 3)), r"the points have shape \(2, 3\) but the index has 2 features"),
-        (np.zeros(2), r"the points have shape \(2,\)"),
-        (np.zeros((2, 2, 1)), r"the points have shape \(2, 2, 1\)"),
-        (("u", "many"), "'whole' holds text such as 'many', but the training table holds numbers"),
-        ("nowhere.csv", "no such file: nowhere.csv"),
-        (5, "int is not a table"),
-    ],
+test_points_that_do_not_fit = refuses(
+    "Points have one value of the right kind for every feature.",
+    lambda points: certify(INDEX, points),
+    (("u",), "row 0 has 1 values but there are 2 features"),
+    ([("u", 1), ("u", 1, 2)], "row 1 has 3 values but there are 2 features"),
+    ({"word": "u"}, "row 0 has no value for 'whole'"),
+    (pl.DataFrame({"word": ["u"]}), "the points lack 1 of the 2 features: 'whole'; add the"),
+    (pd.DataFrame({"x": [1]}), "the points lack 2 of the 2 features: 'word', 'whole'"),
+    (np.zeros((2, 3)), r"the points have shape \(2, 3\) but the index has 2 features"),
+    (np.zeros(2), r"the points have shape \(2,\)"),
+    (np.zeros((2, 2, 1)), r"the points have shape \(2, 2, 1\)"),
+    (("u", "many"), "'whole' holds text such as 'many', but the training table holds numbers"),
+    ("nowhere.csv", "no such file: nowhere.csv"),
+    (5, "int is not a table"),
 )
-def test_points_that_do_not_fit(points: Any, reason: str) -> None:
-    """Points have one value of the right kind for every feature."""
-    with pytest.raises(NullproofError, match=reason):
-        certify(INDEX, points)
 
 
 # Codes --------------------------------------------------------------------------------------------
@@ -281,13 +277,14 @@ def test_values_of_other_types_are_the_same_values(binning: Any) -> None:
     assert read(index, [(300, day, False, day)])["t"] == ["2020-01-31"]
 
 
-def test_text_among_numbers_is_told() -> None:
-    """A point with a text where training holds dates or truth values is refused with that text."""
-    day = dt.date(2020, 1, 31)
-    for cells, noun in (([day, None], "dates"), ([True, False], "true/false")):
-        index = CountIndex.from_table({"a": cells, "y": ["p", "q"]}, "y", binning="none")
-        with pytest.raises(NullproofError, match=f"'a' holds text such as 'soon'.*{noun}"):
-            certify(index, ("soon",))
+test_text_among_numbers_is_told = refuses(
+    "A point with a text where training holds dates or truth values is refused with that text.",
+    lambda cells: certify(
+        CountIndex.from_table({"a": cells, "y": ["p", "q"]}, "y", binning="none"), ("soon",)
+    ),
+    ([dt.date(2020, 1, 31), None], "'a' holds text such as 'soon'.*dates"),
+    ([True, False], "'a' holds text such as 'soon'.*true/false"),
+)
 
 
 # Plain rows and columns that were left out --------------------------------------------------------
@@ -358,21 +355,16 @@ def test_names_one_by_one_and_of_mappings(tmp_path: Path) -> None:
     assert keys(pl.DataFrame({**POINTS, "id": ["k", "k", None]}), "id") == ["k", "k", None]
 
 
-@pytest.mark.parametrize(
-    ("points", "key", "reason"),
-    [
-        (pl.DataFrame(POINTS), "ide", "there is no column 'ide' in the table; did you mean 'id'"),
-        (pl.DataFrame(POINTS), "x0", "key is 'x0', which the index counts as a feature"),
-        (pl.DataFrame(POINTS), "label", "key is 'label', the label"),
-        (pl.DataFrame(POINTS), ["a"], "key has 1 name but there are 3 points"),
-        ([("a", "x")], "id", "these points have no column names; give one name per point"),
-        (np.array([["a", "x"]]), "id", "these points have no column names"),
-    ],
+test_mistakes_in_names = refuses(
+    "One sentence that says what came, what was needed and what to do.",
+    lambda points, key: certify(NAMED, points, key=key),
+    (pl.DataFrame(POINTS), "ide", "there is no column 'ide' in the table; did you mean 'id'"),
+    (pl.DataFrame(POINTS), "x0", "key is 'x0', which the index counts as a feature"),
+    (pl.DataFrame(POINTS), "label", "key is 'label', the label"),
+    (pl.DataFrame(POINTS), ["a"], "key has 1 name but there are 3 points"),
+    ([("a", "x")], "id", "these points have no column names; give one name per point"),
+    (np.array([["a", "x"]]), "id", "these points have no column names"),
 )
-def test_mistakes_in_names(points: Any, key: Any, reason: str) -> None:
-    """One sentence that says what came, what was needed and what to do."""
-    with pytest.raises(NullproofError, match=reason):
-        certify(NAMED, points, key=key)
 
 
 def test_what_cannot_be_broken_is_named() -> None:

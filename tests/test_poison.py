@@ -40,6 +40,7 @@ from support.graphs import (
     three_colouring,
 )
 from support.large_counts import two_labels
+from support.refusing import refuses
 from support.strategies import Case
 
 from nullproof import CountIndex, NullproofError, certify, poison, radius
@@ -398,25 +399,22 @@ def test_points_beyond_attack_are_named() -> None:
     with pytest.raises(NullproofError, match="point 0, 1"):
         poison(index, points, alpha=50.0)
     assert poison(index, points, alpha=50.0, skip_unbreakable=True).n_cells == 0
-    with pytest.raises(NullproofError, match="within reach"):
-        poison(CountIndex.from_rows(ROWS, LABELS), POINTS[:1], only={"columns": []})
 
 
-def test_what_is_refused() -> None:
-    """Another table, two targets to alter, negative limits, an unknown threat."""
-    index = CountIndex.from_rows(ROWS, LABELS)
-    attack = poison(index, POINTS[:2], alpha=0, steps=3)
-    with pytest.raises(NullproofError, match="the table that was counted"):
-        attack.cells([("b", "x", "q")] * len(ROWS), LABELS)
-    with pytest.raises(NullproofError, match="one certain point"):
-        attack.altered(ROWS, LABELS)
-    for options, words in (
-        ({"time_limit": -1}, "0 or more"),
-        ({"steps": -1}, "0 or more"),
-        ({"threat": "labels"}, "threat"),
-    ):
-        with pytest.raises(NullproofError, match=words):
-            poison(index, POINTS, **options)
+test_what_is_refused = refuses(
+    "Another table, two targets to alter, negative limits, an unknown threat; no cell within reach.",
+    lambda ask, options: ask(poison(CountIndex.from_rows(ROWS, LABELS), POINTS[:2], **options)),
+    (
+        lambda attack: attack.cells([("b", "x", "q")] * len(ROWS), LABELS),
+        {"alpha": 0, "steps": 3},
+        "the table that was counted",
+    ),
+    (lambda attack: attack.altered(ROWS, LABELS), {"alpha": 0, "steps": 3}, "one certain point"),
+    (None, {"time_limit": -1}, "0 or more"),
+    (None, {"steps": -1}, "0 or more"),
+    (None, {"threat": "labels"}, "threat"),
+    (None, {"only": {"columns": []}}, "within reach"),
+)
 
 
 # Added rows ---------------------------------------------------------------------------------------

@@ -26,9 +26,10 @@ from support.attack_oracle import (
 from support.attack_tables import attack_case, large_points, large_table, tiny_case
 from support.counted import index_of, index_of_codes, options_of
 from support.large_counts import index_from_counts, two_labels
+from support.refusing import refuses
 from support.strategies import EXTREME_ALPHAS, Case
 
-from nullproof import NullproofError, certify, radius
+from nullproof import certify, radius
 from nullproof.attacks import Radii
 
 # Random points hold unseen values on purpose.
@@ -321,10 +322,11 @@ def test_nothing_to_do() -> None:
     assert (tied.radius.tolist(), tied.label.tolist(), tied.rival.tolist()) == ([0], [None], [None])
 
 
-def test_wrong_options() -> None:
-    """What no radius can be given for is refused in one sentence that names it."""
-    index = two_labels((5, 1), (3, 3), (0, 1))
-    given: Any = {"threat": "labels", "alpha": -1, "prior": [1], "own_missing": "guess"}
-    for name, value in given.items():
-        with pytest.raises(NullproofError, match=name):
-            radius(index, ("0", "0"), **{name: value})
+test_wrong_options = refuses(
+    "What no radius can be given for is refused in one sentence that names it.",
+    lambda options: radius(two_labels((5, 1), (3, 3), (0, 1)), ("0", "0"), **options),
+    ({"threat": "labels"}, "threat"),
+    ({"alpha": -1}, "alpha"),
+    ({"prior": [1]}, "prior"),
+    ({"own_missing": "guess"}, "own_missing"),
+)

@@ -18,9 +18,10 @@ from support.amounts import SEED, n_tables
 from support.attack_oracle import View, WrongCells, fewest_cells, radius_of
 from support.attack_tables import attack_case, random_limits, tiny_case
 from support.counted import index_of, options_of
+from support.refusing import refuses
 from support.strategies import Case
 
-from nullproof import CountIndex, NullproofError, radius
+from nullproof import CountIndex, radius
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
@@ -249,24 +250,19 @@ def test_rows_without_a_label_keep_their_places() -> None:
     assert sizes_of(index, {"rows": some, "table": holed}) == limited
 
 
-@pytest.mark.parametrize(
-    ("only", "words"),
-    [
-        ({}, "mapping"),
-        (["size"], "mapping"),
-        ({"column": ["size"]}, "'column'"),
-        ({"columns": ["sise"]}, "'sise'"),
-        ({"rows": np.ones(6, dtype=bool)}, "both"),
-        ({"columns": ["size"], "table": TRAIN}, "both"),
-        ({"rows": [0, 1, 0, 1, 0, 1], "table": TRAIN}, "int64"),
-        ({"rows": np.ones(5, dtype=bool), "table": TRAIN}, "shape"),
-        ({"cells": np.ones((6, 3), dtype=bool), "table": TRAIN}, "6 rows and 2 features"),
-        ({"cells": pl.LazyFrame({"size": [True] * 6}), "table": TRAIN}, "data frame"),
-        ({"cells": pl.DataFrame({"size": [True, None] * 3}), "table": TRAIN}, "'size'"),
-        ({"rows": np.ones(6, dtype=bool), "table": TRAIN.assign(size="m")}, "counted"),
-    ],
+test_what_cannot_be_meant_is_refused = refuses(
+    "A limit that does not fit the table is refused in one sentence that says what to give.",
+    lambda only: radius(CountIndex.from_table(TRAIN, "kind"), POINTS, only=only),
+    ({}, "mapping"),
+    (["size"], "mapping"),
+    ({"column": ["size"]}, "'column'"),
+    ({"columns": ["sise"]}, "'sise'"),
+    ({"rows": np.ones(6, dtype=bool)}, "both"),
+    ({"columns": ["size"], "table": TRAIN}, "both"),
+    ({"rows": [0, 1, 0, 1, 0, 1], "table": TRAIN}, "int64"),
+    ({"rows": np.ones(5, dtype=bool), "table": TRAIN}, "shape"),
+    ({"cells": np.ones((6, 3), dtype=bool), "table": TRAIN}, "6 rows and 2 features"),
+    ({"cells": pl.LazyFrame({"size": [True] * 6}), "table": TRAIN}, "data frame"),
+    ({"cells": pl.DataFrame({"size": [True, None] * 3}), "table": TRAIN}, "'size'"),
+    ({"rows": np.ones(6, dtype=bool), "table": TRAIN.assign(size="m")}, "counted"),
 )
-def test_what_cannot_be_meant_is_refused(index: CountIndex, only: Any, words: str) -> None:
-    """A limit that does not fit the table is refused in one sentence that says what to give."""
-    with pytest.raises(NullproofError, match=words):
-        radius(index, POINTS, only=only)

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from support.refusing import refuses
 
-from nullproof import CountIndex, NullproofError, certify, truth
+from nullproof import CountIndex, certify, truth
 
 NAMES = ["no", "perhaps", "yes"]
 BIASES = (0, 0.01, 0.05, 0.1, 0.25, 0.5, 1)
@@ -136,16 +137,10 @@ def test_shown_truth() -> None:
     assert isinstance(pandas.to_frame(), pd.DataFrame)
 
 
-@pytest.mark.parametrize(
-    ("labels", "reason"),
-    [
-        (3, "truth is 3; give one true label per point"),
-        ("ab", "truth is 'ab'"),
-        (["no"], "has 1 labels"),
-    ],
+test_mistakes = refuses(
+    "One sentence that says what came, what was needed and what to do.",
+    lambda labels: truth(certify(*random_case(0)[:2]), labels),
+    (3, "truth is 3; give one true label per point"),
+    ("ab", "truth is 'ab'"),
+    (["no"], "has 1 labels"),
 )
-def test_mistakes(labels: Any, reason: str) -> None:
-    """One sentence that says what came, what was needed and what to do."""
-    index, points, _ = random_case(0)
-    with pytest.raises(NullproofError, match=reason):
-        truth(certify(index, points), labels)
