@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 # Folders, files and tests that need a browser, Java, a server or other programs, or much time.
 SLOW = (
-    "test_assumptions.py",
     "test_command_line.py::test_an_attacked_table_is_told",
     "test_command_line.py::test_json_keeps_to_its_schema",
     "test_command_line.py::test_the_next_command",

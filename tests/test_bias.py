@@ -25,7 +25,7 @@ from support.bias_tables import (
 from support.counted import fitted, index_of
 from support.refusing import refuses
 
-from nullproof import CountIndex, certify, tolerance, witness
+from nullproof import CountIndex, certify, tolerance, truth, witness
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
@@ -47,16 +47,12 @@ def test_random_tables(chunk: int) -> None:
         own_missing, weighted = rng.choice((0.1, 0.1, 0.5)), rng.random() < 0.5
         holed = random_holed(rng, n_rows=10, own_missing=own_missing, weighted=weighted)
         judge, index, reading = holed.judge(), index_of(holed), rng.choice(READINGS)
-        bias = random_bias(rng, judge)
-        result = certify(
-            index, list(holed.points), bias=written(rng, bias), own_missing=reading, **holed.options
-        )
-        assert_verdicts(holed, judge, result, (bias,) * len(holed.features), reading)
-        mapping, biases = random_mapping(rng, holed, judge)
-        result = certify(
-            index, list(holed.points), bias=mapping, own_missing=reading, **holed.options
-        )
-        assert_verdicts(holed, judge, result, biases, reading)
+        bias, (mapping, biases) = random_bias(rng, judge), random_mapping(rng, holed, judge)
+        # To skip is what is done unless something else is asked for.
+        how: Any = holed.options | ({"own_missing": reading} if reading == "any" else {})
+        for given, wanted in ((written(rng, bias), (bias,) * len(biases)), (mapping, biases)):
+            result = certify(index, list(holed.points), bias=given, **how)
+            assert_verdicts(holed, judge, result, wanted, reading)
 
 
 def test_other_ways_to_write_a_bias() -> None:
@@ -187,3 +183,72 @@ test_other_words_are_refused = refuses(
         ("(?=.*skip).*any",),
     ),
 )
+
+
+# Certificates of many points -----------------------------------------------------------------------
+
+# A: one "a" and ten holes; B: nine "a"; C: one "b". The point "a" holds up to exactly 1/10.
+HOLED = [("a",), *[(None,)] * 10, *[("a",)] * 9, ("b",)]
+HOLED_LABELS = [*"A" * 11, *"B" * 9, "C"]
+TWO = [("a", None), ("a", "x"), ("b", "y"), (None, "x"), ("b", "x")]
+TWO_LABELS = ["yes", "yes", "no", "no", "no"]
+
+
+@pytest.mark.parametrize(
+    ("bias", "verdict"),
+    [
+        (Fraction(1, 10), "holds"),
+        (Fraction(1, 10) + Fraction(1, 10**20), "open"),
+        (Fraction(1, 10**400), "holds"),
+        (0, "holds"),
+    ],
+)
+def test_verdicts_are_those_of_the_bias_itself(bias: Fraction, verdict: str) -> None:
+    """A fraction that is no double is not rounded before the verdict is named."""
+    found = certify(CountIndex.from_rows(HOLED, HOLED_LABELS), [("a",)], bias=bias, alpha=0)
+    assert found.verdict.tolist() == [verdict]
+    assert found.certain.tolist() == [verdict == "holds"]
+
+
+def test_certain_is_certain_without_any_bias() -> None:
+    """Only a point with one label in every world is named certain, whatever bias is asked about."""
+    index = CountIndex.from_rows(HOLED, HOLED_LABELS, features=["f"])
+    assert certify(index, [("a",)], alpha=0).verdict.tolist() == ["holds"]
+    for bias in (0.05, {"f": 0.05}, {"f": 0}, {"*": 0}):
+        found = certify(index, [("a",)], bias=bias, alpha=0)
+        assert found.certain.all()
+        assert found.verdict.tolist() == ["holds"]
+        assert found.document()["verdicts"] == {"certain": 0, "holds": 1, "open": 0}
+    by_column = certify(index, [("a",)], bias={"f": 0}, alpha=0)
+    assert by_column.threshold is None
+    assert "1 holds up to the bias by column" in repr(by_column)
+
+
+test_what_stays_fixed_is_a_mapping = refuses(
+    "What is no mapping from columns to a bias gets one sentence.",
+    lambda fixed: tolerance(SMALL, [("a",)], fixed=fixed, alpha=0),
+    *(
+        (bad, "fixed|bias|column")
+        for bad in (0.5, "f0", {"*": 1}, {"f0": 2}, {"f0": "x"}, {"f0": math.nan}, {"g": 0})
+    ),
+)
+
+
+def test_what_is_asked_unless_told_otherwise() -> None:
+    """A smoothing of 1, any bias, and one certificate for what was given as one point, right or not."""
+    index = CountIndex.from_rows(TWO, TWO_LABELS)
+    points = [("a", "x"), ("b", "y"), ("a", "y")]
+    plain, told = certify(index, points), certify(index, points, alpha=1, bias=1, truth=None)
+    assert plain.columns() == told.columns()
+    assert plain.truth is None
+    one = certify(index, points[1])
+    assert one == plain[1]
+    label = one.predicted
+    assert label == "no"
+    single, many = (
+        certify(index, points[1], truth=label),
+        certify(index, [points[1]], truth=[label]),
+    )
+    assert single == many[0]
+    assert many.truth is not None
+    assert truth(plain, ["yes", "yes", None]).everything.n == 2

@@ -150,22 +150,6 @@ def test_cuts_worked_out_by_hand(labels: str, expected: tuple[float, ...]) -> No
     assert edges(index)[1:-1] == expected
 
 
-def by_counts(table: list[list[int]]) -> tuple[float, ...]:
-    """The cuts of the numbers 0, 1, … of which so many rows have each label."""
-    rows = [
-        (x, label) for x, row in enumerate(table) for label, n in enumerate(row) for _ in range(n)
-    ]
-    return edges(counted([x for x, _ in rows], [label for _, label in rows]))[1:-1]
-
-
-def test_ties() -> None:
-    """Of equally good cuts the one nearest the middle by rows counts, then the lower one."""
-    mirror = [[30, 5], [4, 4], [5, 30]]
-    assert by_counts(mirror) == by_counts([row[::-1] for row in mirror]) == (0.5,)
-    # The first cut and the last leave the same entropy; after the first the last would not pay.
-    assert by_counts([[0, 12, 0], [0, 0, 8], [0, 4, 0], [12, 8, 4]]) == (0.5, 1.5, 2.5)
-
-
 def test_a_gain_that_hardly_exceeds_its_price_does_not_pay() -> None:
     """Between 2**-37 and 2**-36 bits a row above its price (worked out to 50 digits), it is no gain."""
     for left, right, cuts in (
@@ -232,20 +216,6 @@ def test_edges_lie_between_neighbours(low: float, high: float, edge: float, binn
 
 
 # Kinds of columns, and what has no part -----------------------------------------------------------
-
-
-def test_holes_and_infinities_have_no_part_in_edges() -> None:
-    """Edges come from finite known cells alone; the others fall into the bins that these make."""
-    cells = [*map(float, range(12)), math.nan, None, math.inf, -math.inf]
-    labels = [*LABELS, "b", "b", "a", "b"]
-    for binning in ("mdl", "uniform", "quantile"):
-        column = pl.Series(cells, dtype=pl.Float64, strict=False)
-        index = counted(column, labels, binning=binning)
-        plain = counted([*map(float, range(12))], LABELS, binning=binning)
-        assert edges(index) == edges(plain)
-        found = read(index, pl.DataFrame({"a": [math.inf, -math.inf, None, 99.0, -99.0]}))["a"]
-        first, last = values(index)[0], values(index)[-1]
-        assert found == [last, first, None, last, first]
 
 
 def test_each_column_its_own() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.attack_tables import attack_case
+from support.attack_tables import attack_case, random_limits
 from support.counted import index_of, options_of
 
 from nullproof import CountIndex, NullproofError, certify, radius
@@ -33,9 +33,11 @@ def test_definition(threat: Any) -> None:
         index = index_of(case)
         options: Any = options_of(case, index)
         truth = [rng.choice([*index.labels, None]) for _ in case.points]
-        curve = certified_accuracy_curve(index, list(case.points), truth, threat=threat, **options)
+        limited = threat == "cells" and rng.random() < 0.5
+        how = options | {"threat": threat, "only": random_limits(rng, case)[0] if limited else None}
+        curve = certified_accuracy_curve(index, list(case.points), truth, **how)
         found = certify(index, list(case.points), **options)
-        size = np.asarray(radius(index, list(case.points), threat=threat, **options))
+        size = np.asarray(radius(index, list(case.points), **how))
         known = [right is not None for right in truth]
         assert curve.n_known == sum(known)
         for k in (0, 0.5, 1, 2, 3, 5, 8, 100):
@@ -92,21 +94,6 @@ def test_points_beyond_attack_stay() -> None:
     assert (nothing.accuracy, nothing.at(0), nothing.document()["accuracy"]) == (0, 0, None)
 
 
-def test_within_limits() -> None:
-    """The curve of an attacker with limits is that of the radii within them."""
-    index = CountIndex.from_rows(ROWS, LABELS)
-    mask = np.arange(6) < 4
-    for only in ({"columns": ["x0"]}, {"rows": mask, "table": ROWS, "labels": LABELS}):
-        curve = certified_accuracy_curve(index, ROWS, LABELS, only=only)
-        size = np.asarray(radius(index, ROWS, only=only))
-        right = np.array(certify(index, ROWS).label) == np.array(LABELS)
-        assert [curve.n_at(k) for k in range(8)] == [
-            int((right & (size > k)).sum()) for k in range(8)
-        ]
-    with pytest.raises(NullproofError, match="rows"):
-        certified_accuracy_curve(index, ROWS, LABELS, only={"columns": ["x0"]}, threat="rows")
-
-
 def test_scorer() -> None:
     """certified_accuracy(k=…) is the curve at k, for cells and for rows; without k it is at 0."""
     cells = np.array(ROWS, dtype=object)
@@ -118,3 +105,7 @@ def test_scorer() -> None:
     assert certified_accuracy(model, cells, LABELS) == curve.at(0)
     with pytest.raises(NullproofError, match="k is -1"):
         certified_accuracy(k=-1)
+    with pytest.raises(NullproofError, match="rows"):
+        certified_accuracy_curve(
+            model.index_, ROWS, LABELS, only={"columns": ["x0"]}, threat="rows"
+        )

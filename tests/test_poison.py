@@ -39,7 +39,6 @@ from support.graphs import (
     min_vertex_cover,
     three_colouring,
 )
-from support.large_counts import two_labels
 from support.refusing import refuses
 from support.strategies import Case
 
@@ -518,20 +517,6 @@ def test_rows_where_nothing_is_to_do() -> None:
     alone = CountIndex.from_rows([("a",), ("b",)], ["yes", "yes"])
     with pytest.raises(NullproofError, match="point 0"):
         poison(alone, [("a",)], threat="rows")
-
-
-def test_large_counts() -> None:
-    """On millions of rows one point's attack is still verified by the index after it."""
-    for sizes, winner, rival in (
-        ((4900, 100), (4000, 4200, 4400), (60, 90, 100)),
-        ((10**7, 10**6), (9 * 10**6, 10**7 - 5, 8 * 10**6), (3 * 10**5, 10**6, 7 * 10**5)),
-    ):
-        index = two_labels(sizes, winner, rival)
-        for alpha in (0, 1):
-            attack = poison(index, [("0", "0", "0")], alpha=alpha)
-            size = np.asarray(radius(index, [("0", "0", "0")], alpha=alpha))
-            assert attack.n_cells == attack.lower_bound == size[0]
-            assert not certify(attack.index_after, [("0", "0", "0")], alpha=alpha).certain.any()
 
 
 def test_a_blank_that_is_a_value_cannot_be_written() -> None:

@@ -22,6 +22,7 @@ from support.attack_oracle import (
     fewest_cells,
     radius_of,
     smallest_first,
+    views,
 )
 from support.attack_tables import attack_case, large_points, large_table, tiny_case
 from support.counted import index_of, index_of_codes, options_of
@@ -29,7 +30,7 @@ from support.large_counts import index_from_counts, two_labels
 from support.refusing import refuses
 from support.strategies import EXTREME_ALPHAS, Case
 
-from nullproof import certify, radius
+from nullproof import radius
 from nullproof.attacks import Radii
 
 # Random points hold unseen values on purpose.
@@ -67,10 +68,10 @@ def test_random_tables(chunk: int) -> None:
     for _ in range(n_tables):
         case = attack_case(rng)
         found = radii_of(case)
-        expected = [fewest_cells(case, point) for point in case.points]
-        assert np.asarray(found.radius).tolist() == expected, case
+        expected = [radius_of(views(case, p), Fraction(case.alpha)) for p in case.points]
+        assert [*zip(found.label, found.radius, strict=True)] == expected, case
         assert_consistent(found)
-        n_attacked += sum(0 < size < math.inf for size in expected)
+        n_attacked += sum(0 < size < math.inf for _, size in expected)
     assert n_attacked > n_tables / 4
 
 
@@ -134,10 +135,10 @@ def test_ties_and_near_ties() -> None:
     """Products that logarithms can hardly tell apart, or that are equal, are compared exactly."""
     rng = random.Random(f"{SEED}-ties")
     n_open = n_few = 0
-    for sizes, winner, rival, views in near_ties(rng, 60):
+    for sizes, winner, rival, seen in near_ties(rng, 60):
         index = two_labels(sizes, winner, rival)
         alpha = rng.choice([Fraction(0), Fraction(1), Fraction(1, 3)])
-        _, expected = radius_of(few_steps(views), alpha, smallest_first)
+        _, expected = radius_of(few_steps(seen), alpha, smallest_first)
         found = np.asarray(radius(index, ("0",) * len(winner), alpha=alpha))
         assert found.tolist() == [expected], (sizes, winner, rival, alpha)
         n_open += expected == 0
@@ -264,17 +265,6 @@ def test_smoothing_near_the_limits_of_doubles(alpha: Any) -> None:
 
 
 # Laws and edges -----------------------------------------------------------------------------------
-
-
-def test_certain_points_have_a_radius() -> None:
-    """A radius is 0 exactly where certify is not certain; the labels agree."""
-    rng = random.Random(f"{SEED}-certain")
-    for _ in range(40):
-        case = attack_case(rng)
-        index = index_of(case)
-        found, judged = radii_of(case), certify(index, [*case.points], **options_of(case, index))
-        assert (found.radius > 0).tolist() == judged.certain.tolist()
-        assert found.label.tolist() == judged.label.tolist()
 
 
 def test_many_points_at_once() -> None:

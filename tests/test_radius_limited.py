@@ -151,37 +151,6 @@ def test_ties_and_near_ties() -> None:
     assert n_attacked >= 5
 
 
-HEAVY = [10**9, 1]
-BY_HAND: list[tuple[Any, ...]] = [
-    # Without smoothing the winner falls with its smallest count that can be blanked away.
-    ((10, 6), [[1, 5], [1, 1]], [[1, 0], [0, 0]], 0, HEAVY, 1),
-    ((10, 6), [[2, 5], [1, 1]], [[1, 5], [0, 0]], 0, HEAVY, 5),
-    ((10, 6), [[3, 2, 4], [1, 1, 1]], [[3, 2, 4], [0, 0, 0]], 0, HEAVY, 2),
-    ((10, 6), [[3, 2], [1, 1]], [[2, 1], [0, 0]], 0, HEAVY, math.inf),
-    # The winner's share is (count + 1) / 22, the rival's 4 / 11, and the winner weighs more.
-    ((20, 9), [[9], [3]], [[5], [0]], 1, [1, 1], 2),
-    ((20, 9), [[9], [3]], [[5], [0]], 1, [1.3, 1], 4),
-    ((20, 9), [[9], [3]], [[5], [0]], 1, [1.5, 1], 5),
-    ((20, 9), [[9], [3]], [[5], [0]], 1, [1.7, 1], math.inf),
-    # The smaller count does not go far enough to pay.
-    ((10, 10), [[3, 4], [1, 1]], [[1, 4], [0, 0]], "1/100", [1, 40], None),
-    # Without smoothing a rival needs a cell for each count of zero before it has any support.
-    *(
-        ((10, 6), [[9] * (n + 1), [0] * n + [5]], [[4] * (n + 1), [3] * n + [1]], 0, [1, 900], None)
-        for n in (1, 2, 3)
-    ),
-]
-
-
-@pytest.mark.parametrize(("sizes", "counts", "rooms", "alpha", "prior", "expected"), BY_HAND)
-def test_counts_by_hand(
-    sizes: Any, counts: Any, rooms: Any, alpha: Any, prior: Any, expected: float | None
-) -> None:
-    """Zeros, the last cell of a count, and limits that stop the smallest count are found exactly."""
-    found = assert_fewest(sizes, counts, rooms, Fraction(alpha), prior)
-    assert expected is None or found == expected
-
-
 # Limits -------------------------------------------------------------------------------------------
 
 TRAIN = pd.DataFrame(

@@ -18,7 +18,6 @@ from support.amounts import SEED, n_tables
 from support.bias_oracle import BoxJudge, Judge, OwnMissing, double_below, shortened
 from support.bias_tables import random_bias, random_holed, written
 from support.counted import index_of
-from support.hostile import hostile_index, hostile_points
 from support.strategies import Case
 
 from nullproof import CountIndex, certify, tolerance
@@ -223,27 +222,6 @@ def test_a_point_holds_up_to_its_tolerance() -> None:
 
 
 # Named cases --------------------------------------------------------------------------------------
-
-
-@pytest.mark.filterwarnings("ignore:points hold values")
-def test_leads_that_rounding_leaves_at_zero() -> None:
-    """Where no end of a bracket has a lead, its middle is tried; exact verdicts agree with the answer."""
-    index, points = hostile_index(), hostile_points()
-    told = tolerance(index, points, alpha=0)
-    for place in np.flatnonzero((told > 0) & (told < 1)).tolist():
-        last = float(told[place])
-        for bias, holds in ((last, True), (math.nextafter(last, 1), False)):
-            assert certify(index, points[place], alpha=0, bias=bias).certain is holds
-
-
-def test_ties_and_single_labels() -> None:
-    """A tie without any hole has no tolerance; a label without a rival always has all of it."""
-    tied = CountIndex.from_rows([("a",), ("a",)], ["A", "B"])
-    assert np.isnan(tolerance(tied, [("a",)], alpha=1)).all()
-    alone = CountIndex.from_rows([("a",), (None,)], ["A", "A"])
-    points: list[tuple[Any, ...]] = [("a",), ("never",), (None,)]
-    assert tolerance(alone, points, alpha=0).tolist() == [1, 1, 1]
-    assert tolerance(alone, [], alpha=0).shape == (0,)
 
 
 def test_columns_that_are_alike() -> None:

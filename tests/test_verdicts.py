@@ -123,18 +123,6 @@ def test_narrowing_a_cell_never_breaks_certainty(data: st.DataObject) -> None:
     assert_narrower(after, between)
 
 
-def test_many_points_of_both_kinds() -> None:
-    """Thousands of points, complete and not, equal their own certificates."""
-    rng = random.Random(20240605)
-    case = random_case(rng)
-    while len(case.features) < 3 or len(set(case.labels)) < 3 or not holes(case):
-        case = random_case(rng)
-    options = [(*domain, None, frozenset(domain[:2])) for domain in case.domains]
-    points = [tuple(rng.choice(own) for own in options) for _ in range(10_000)]
-    known = {point: verdicts(case, [point])[0] for point in set(points)}
-    assert verdicts(case, points) == [known[point] for point in points]
-
-
 @given(cases())
 @settings(max_examples=150, deadline=None)
 def test_bounds_are_attained_and_never_crossed(case: Case) -> None:

@@ -36,22 +36,6 @@ ROWS: list[tuple[Any, ...]] = [
 LABELS = ["yes", "yes", "no", "no", "no", "yes"]
 
 
-def test_insurance_story() -> None:
-    """The customer's prediction hangs on where another customer lives."""
-    rows = [
-        ("20s", "abroad", "low"),
-        ("40s", "US", "low"),
-        ("40s", "abroad", "low"),
-        ("40s", "US", "low"),
-        ("30s", None, "high"),
-    ]
-    labels = ["stays", "stays", "churns", "churns", "churns"]
-    index = CountIndex.from_rows(rows, labels, features=["Age", "In-US", "Income"])
-    worlds = witness(index, ("40s", "abroad", "low"), alpha=0)
-    told = {world.winners: world.complete(rows, labels)[4] for world in worlds}
-    assert told == {("churns",): ("30s", "abroad", "high"), ("stays",): ("30s", "US", "high")}
-
-
 def test_spelled_missing_cells_of_the_point() -> None:
     """A cell of the point that only spells missing is completed like any other missing cell."""
     rows, labels = [("a", "?"), ("b", "x"), ("a", "y"), ("b", "x")], ["A", "B", "A", "B"]

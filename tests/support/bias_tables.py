@@ -166,3 +166,5 @@ def assert_verdicts(
         told = result.label[place], frozenset(names[result.possible[place]])
         assert told == (expected.label, expected.possible), (point, bias, own_missing, holed)
         assert bool(result.certain[place]) == (expected.label is not None), (point, bias, holed)
+        n_unknown = sum(c is None or (isinstance(c, frozenset) and len(c) > 1) for c in point)
+        assert result.n_own_missing[place] == n_unknown, (point, holed)
