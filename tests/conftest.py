@@ -52,10 +52,7 @@ SLOW = (
 # Tests by these come again and again with other random tables.
 PARTS = ("block", "chunk", "seed")
 # Of these, which have thousands of tables, the first part runs all lines that the others run.
-TRACED_ONCE = (
-    "test_bias.py::test_random_tables",
-    "test_tolerance.py::test_random_tables",
-)
+TRACED_ONCE = ("test_bias.py::test_random_tables", "test_tolerance.py::test_random_tables")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

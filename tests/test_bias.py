@@ -1,7 +1,4 @@
-"""certify within a bias, by number and by column, and the two readings of a point's own missing cells.
-
-``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
-"""
+"""certify within a bias, by number and by column, and the two readings of a point's own missing cells."""
 
 from __future__ import annotations
 
@@ -13,15 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.amounts import SEED, n_tables
-from support.bias_oracle import OwnMissing
-from support.bias_tables import (
-    assert_verdicts,
-    random_bias,
-    random_holed,
-    random_mapping,
-    written,
-)
+from support.amounts import SEED, n_tables, seeded
+from support.bias_oracle import READINGS
+from support.bias_tables import assert_verdicts, random_bias, random_holed, random_mapping, written
 from support.counted import fitted, index_of
 from support.refusing import refuses
 
@@ -31,7 +22,6 @@ from nullproof import CountIndex, certify, tolerance, truth, witness
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
 N_TABLES = n_tables(2000)
 N_CHUNKS = 8
-READINGS: tuple[OwnMissing, ...] = ("skip", "any")
 
 
 # Random tables ------------------------------------------------------------------------------------
@@ -40,9 +30,7 @@ READINGS: tuple[OwnMissing, ...] = ("skip", "any")
 @pytest.mark.parametrize("chunk", range(N_CHUNKS))
 def test_random_tables(chunk: int) -> None:
     """T9: certain, label and possible equal the enumeration of every world of the bias."""
-    seed = f"{SEED}-{chunk}"
-    print("seed", seed)
-    rng = random.Random(seed)
+    rng = seeded(chunk)
     for _ in range(math.ceil(N_TABLES / N_CHUNKS)):
         own_missing, weighted = rng.choice((0.1, 0.1, 0.5)), rng.random() < 0.5
         holed = random_holed(rng, n_rows=10, own_missing=own_missing, weighted=weighted)

@@ -1,7 +1,4 @@
-"""How numbers and dates are cut into bins: mdl, uniform, quantile and none, against the plain truth.
-
-``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random columns.
-"""
+"""How numbers and dates are cut into bins: mdl, uniform, quantile and none, against the plain truth."""
 
 from __future__ import annotations
 

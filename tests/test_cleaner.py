@@ -1,13 +1,9 @@
-"""Cleaner: the loop with a person, whose every state is that of the table with the answers in it.
-
-``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
-"""
+"""Cleaner: the loop with a person, whose every state is that of the table with the answers in it."""
 
 from __future__ import annotations
 
 import json
 import math
-import random
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from support.amounts import SEED, n_tables
+from support.amounts import n_tables, seeded
 from support.cleaning_oracle import TIE, Grid, cleaning_case, random_truth, with_values
 from support.counted import index_of, options_of
 from support.strategies import Case
@@ -48,7 +44,7 @@ def state(cleaner: Cleaner) -> Any:
 @pytest.mark.parametrize("bias", [1.0, 0.1], ids=["certain", "biased"])
 def test_cleaning_to_the_end(bias: float) -> None:
     """Filling what is proposed ends; certain points stay certain, and only ties are left open."""
-    rng = random.Random(f"{SEED}-end-{bias}")
+    rng = seeded("end", bias)
     for _ in range(max(N_TABLES // 8, 25)):
         case = cleaning_case(rng)
         truth, given = random_truth(case, rng), dict[tuple[int, int], Any]()
@@ -75,7 +71,7 @@ def test_cleaning_to_the_end(bias: float) -> None:
 
 def test_saving_and_resuming(tmp_path: Path) -> None:
     """A cleaner that resumes from a file is in the state of the one that wrote it, at any time."""
-    rng = random.Random(f"{SEED}-resume")
+    rng = seeded("resume")
     for _ in range(max(N_TABLES // 8, 12)):
         case = cleaning_case(rng)
         truth = {(i, case.features[j]): v for (i, j), v in random_truth(case, rng).items()}
@@ -97,13 +93,7 @@ def test_saving_and_resuming(tmp_path: Path) -> None:
 
 # Answers ------------------------------------------------------------------------------------------
 
-ROWS: list[Any] = [
-    ("a", None, None),
-    ("a", "x", 1),
-    (None, "y", 2),
-    (None, "x", 3),
-    ("b", "y", 1),
-]
+ROWS: list[Any] = [("a", None, None), ("a", "x", 1), (None, "y", 2), (None, "x", 3), ("b", "y", 1)]
 LABELS = ["yes", "yes", "no", "no", "yes"]
 POINTS: list[Any] = [("a", "y", 1), ("b", "x", 2), ("a", "x", 3)]
 

@@ -1,7 +1,4 @@
-"""Every way from a table to an index counts as a plain counter does that knows only ``docs/values.md``.
-
-``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
-"""
+"""Every way from a table to an index counts as a plain counter does that knows only ``docs/values.md``."""
 
 from __future__ import annotations
 

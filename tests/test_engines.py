@@ -17,7 +17,7 @@ import duckdb
 import polars as pl
 import pytest
 from support import nasty_tables
-from support.amounts import SEED
+from support.amounts import seeded
 from support.checking import (
     MORE,
     Options,
@@ -217,11 +217,7 @@ def test_labels_of_every_type(put: Put) -> None:
         counted(put(table), "rael")
 
 
-@pytest.mark.parametrize(
-    "cells",
-    [[["x"], ["y", "z"]], [b"\x00", b"\xff"]],
-    ids=["list", "binary"],
-)
+@pytest.mark.parametrize("cells", [[["x"], ["y", "z"]], [b"\x00", b"\xff"]], ids=["list", "binary"])
 def test_types_that_cannot_be_counted_are_named(put: Put, cells: list[Any]) -> None:
     """Lists and the like are refused with the name of the column; without it the rest is counted."""
     table = pl.DataFrame({"a b": cells, "c": ["x", "y"], "label": ["yes", "no"]})
@@ -292,10 +288,7 @@ def test_nasty_tables(way: Way, tmp_path: Path) -> None:
         *problems(way, carried(way, whole), Options(), tmp_path),
         *problems(way, carried(way, whole), Options(bins=3, missing=("?", "-9")), tmp_path),
         *problems(
-            way,
-            carried(way, nasty_tables.cut_table(whole, 0.35)),
-            Options(binning="mdl"),
-            tmp_path,
+            way, carried(way, nasty_tables.cut_table(whole, 0.35)), Options(binning="mdl"), tmp_path
         ),
     ]
     for table, options in labels_with_holes():
@@ -312,7 +305,7 @@ def test_nasty_tables(way: Way, tmp_path: Path) -> None:
 
 
 def random_of(name: str) -> random.Random:
-    return random.Random(f"{SEED}-{name}")
+    return seeded(name)
 
 
 # Each engine's own ways to fail -------------------------------------------------------------------

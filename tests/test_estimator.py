@@ -17,6 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.refusing import refuses
 
 from nullproof import (
     CertifiedNB,
@@ -107,10 +108,7 @@ LIBRARIES: dict[str, Callable[[], Any]] = {
 # scikit-learn's own checks -------------------------------------------------------------------------
 
 CHECKS = parametrize_with_checks(
-    [
-        CertifiedNB(bins=3, binning="quantile"),
-        CertifiedNB(alpha=1.0, own_missing="any", bias=0.05),
-    ]
+    [CertifiedNB(bins=3, binning="quantile"), CertifiedNB(alpha=1.0, own_missing="any", bias=0.05)]
 )
 
 
@@ -631,12 +629,16 @@ def test_another_kind_of_column_than_at_fit() -> None:
 # What a hostile reader found ----------------------------------------------------------------------
 
 
-def test_a_prior_by_label_is_rejected() -> None:
-    """A mapping or a series has no order that is the labels', so a list is asked for."""
-    index = CountIndex.from_rows([("a",), ("b",)] * 3, [0, 1] * 3)
-    for prior in ({0: 0.9, 1: 0.1}, {0.9, 0.1}, pd.Series([0.9, 0.1]), 5):
-        with pytest.raises(NullproofError, match=r"in the order of index\.labels"):
-            certify(index, [("a",)], prior=prior)  # type: ignore[arg-type]
+test_a_prior_by_label_is_rejected = refuses(
+    "A mapping or a series has no order that is the labels', so a list is asked for.",
+    lambda prior: certify(
+        CountIndex.from_rows([("a",), ("b",)] * 3, [0, 1] * 3), [("a",)], prior=prior
+    ),
+    *(
+        (prior, r"in the order of index\.labels")
+        for prior in ({0: 0.9, 1: 0.1}, {0.9, 0.1}, pd.Series([0.9, 0.1]), 5)
+    ),
+)
 
 
 @pytest.mark.filterwarnings("ignore:left out, since it names the rows")

@@ -1,7 +1,4 @@
-"""explain: each term against the counts of enumerated worlds, and the whole against the verdicts.
-
-``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
-"""
+"""explain: each term against the counts of enumerated worlds, and the whole against the verdicts."""
 
 from __future__ import annotations
 
@@ -17,8 +14,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pytest
 from support import oracle
-from support.amounts import SEED, n_tables
-from support.bias_oracle import Bias, Judge, OwnMissing, shortened
+from support.amounts import n_tables, seeded
+from support.bias_oracle import READINGS, Bias, Judge, OwnMissing, shortened
 from support.bias_tables import random_holed, random_mapping
 from support.counted import fitted, index_of
 from support.refusing import refuses
@@ -29,7 +26,6 @@ from nullproof import CountIndex, certify, explain
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
 N_TABLES = n_tables(100)
-READINGS: tuple[OwnMissing, ...] = ("skip", "any")
 
 ROWS = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
 LABELS = ["yes", "yes", "no", "no"]
@@ -98,8 +94,7 @@ class Asked(NamedTuple):
 @functools.cache
 def tables() -> list[Asked]:
     """The random tables of this file."""
-    print("seed", SEED)
-    rng = random.Random(f"{SEED}-explain")
+    rng = seeded("explain")
     return [asked(rng) for _ in range(N_TABLES)]
 
 
@@ -145,7 +140,7 @@ def test_the_reference_is_the_estimate_that_predict_uses() -> None:
     """The reference lead is the logarithm of a quotient of probabilities, for every rival."""
     n_compared = 0
     for number in range(60):
-        rng = random.Random(f"{SEED}-{number}")
+        rng = seeded(number)
         holed = random_holed(rng, own_missing=0.2, only_text=True, weighted=number % 2 == 0)
         if len(holed.names) < 2:
             continue

@@ -192,14 +192,6 @@ BAD_FILES: dict[str, tuple[bytes | Callable[[], bytes], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", BAD_FILES)
-def test_bad_files_are_refused_in_one_sentence(case: str, tmp_path: Path) -> None:
-    """A file that is no table is refused by name, with the reason, on one line."""
-    written, reason = BAD_FILES[case]
-    path = put(tmp_path, written() if callable(written) else written, "bad.csv")
-    refused(path, f"^{path}.*({reason})")
-
-
 def test_damaged_files_never_show_another_error(tmp_path: Path) -> None:
     """Whatever bytes are cut off or overwritten: a table or a NullproofError, nothing else."""
     rng = random.Random(7)
@@ -581,13 +573,6 @@ BAD_ARFF: dict[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", BAD_ARFF)
-def test_mistakes_in_arff_are_told_by_their_line(case: str, tmp_path: Path) -> None:
-    """Every mistake is one sentence with the line that is to be mended."""
-    written, reason = BAD_ARFF[case]
-    refused(put(tmp_path, written, "t.arff"), reason)
-
-
 # Excel --------------------------------------------------------------------------------------------
 
 DAY = dt.date(2024, 2, 28)
@@ -681,11 +666,15 @@ BAD_BOOKS: dict[str, tuple[bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", BAD_BOOKS)
-def test_bad_workbooks(case: str, tmp_path: Path) -> None:
-    """What cannot be read as a sheet is refused by what it is, in one sentence."""
-    book, reason = BAD_BOOKS[case]
-    refused(put(tmp_path, book, "book.data"), reason)
+BAD: dict[str, dict[str, Any]] = {"b.csv": BAD_FILES, "b.arff": BAD_ARFF, "b.data": BAD_BOOKS}
+
+
+@pytest.mark.parametrize(("name", "case"), [(name, case) for name in BAD for case in BAD[name]])
+def test_bad_files_are_refused_in_one_sentence(name: str, case: str, tmp_path: Path) -> None:
+    """What is no table is refused by name, with the reason and the line to be mended, on one line."""
+    written, reason = BAD[name][case]
+    path = put(tmp_path, written() if callable(written) else written, name)
+    refused(path, f"{path}.*({reason})")
 
 
 # On the command line ------------------------------------------------------------------------------

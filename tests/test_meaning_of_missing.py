@@ -44,29 +44,25 @@ def domain(index: CountIndex, column: str) -> set[str]:
     return {*index.columns[column].values}
 
 
-@pytest.mark.parametrize("declared", ["Enum", "categorical", "ARFF", "domains"])
+@pytest.mark.parametrize("declared", ["Enum", "categorical", "ARFF"])
 def test_declared_values_are_values(declared: str, tmp_path: Path) -> None:
     """A spelling of missing is a value where it is declared, unless it was named."""
     cells: list[Any] = ["none", "a", "?", None]
-    options: dict[str, Any] = {}
     table: Any = pl.DataFrame({"x": cells, "y": [*"ppqq"]})
     if declared == "Enum":
         table = table.with_columns(pl.col("x").cast(pl.Enum(["none", "a", "?"])))
     elif declared == "categorical":
         table = pd.DataFrame({"x": pd.Categorical(cells), "y": [*"ppqq"]})
-    elif declared == "ARFF":
+    else:
         table = tmp_path / "t.arff"
         head = "@relation r\n@attribute x {none, a, '?'}\n@attribute y {p, q}\n@data\n"
         table.write_text(f"{head}none,p\na,p\n'?',q\n?,q\n")
-    else:
-        options = {"domains": {"x": ["none", "?"]}}
-    index, said = noticed(table, **options)
+    index, said = noticed(table)
     assert domain(index, "x") == {"none", "a", "?"}
     assert index.n_missing == 1
     assert not any("taken as missing" in one for one in said)
-    if declared != "domains":
-        named, _ = noticed(table, missing=["none"])
-        assert domain(named, "x") == {"a", "?"}
+    named, _ = noticed(table, missing=["none"])
+    assert domain(named, "x") == {"a", "?"}
 
 
 def test_spellings_for_one_column() -> None:

@@ -1,7 +1,4 @@
-"""label_odds and count_worlds: the truth lies between the bounds, which keep their gap.
-
-``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
-"""
+"""label_odds and count_worlds: the truth lies between the bounds, which keep their gap."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from support import odds_oracle, oracle
-from support.amounts import SEED, n_tables
+from support.amounts import SEED, n_tables, seeded
 from support.bias_oracle import Judge
 from support.counted import index_of, options_of
 from support.large_counts import index_from_counts, judge_of_codes
@@ -89,9 +86,7 @@ def plain_case(rng: random.Random) -> Case:
 @pytest.mark.parametrize("chunk", range(N_CHUNKS))
 def test_random_tables(chunk: int) -> None:
     """Exact counts equal the enumeration; bounds contain the truth and are ``gap`` apart at most."""
-    seed = f"{SEED}-{chunk}"
-    print("seed", seed)
-    rng = random.Random(seed)
+    rng = seeded(chunk)
     for _ in range(math.ceil(N_TABLES / N_CHUNKS)):
         assert_equals_oracle(plain_case(rng), rng.choice(CELLS), rng.choice(GAPS))
 

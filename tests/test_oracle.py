@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support import bias_oracle, oracle
-from support.bias_oracle import BoxJudge, Judge, OwnMissing
+from support.bias_oracle import READINGS, BoxJudge, Judge
 from support.bias_tables import random_bias, random_holed
 from support.strategies import PAPER_LABELS, PAPER_ROWS, Case, holes
 
@@ -20,7 +20,6 @@ from experiments import bias as arising
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 SEED = 20240701
-READINGS: tuple[OwnMissing, ...] = ("skip", "any")
 
 
 def test_world_count_of_paper_example() -> None:

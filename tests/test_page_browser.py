@@ -12,15 +12,7 @@ import polars as pl
 import pytest
 from support.browser import NARROW, clashes, overflow, patient_page, violations, watched_page
 from support.hostile import SCRIPT, write_hostile
-from support.page import (
-    PARTS,
-    filled,
-    open_row,
-    rows,
-    show_example,
-    show_part,
-    wait_for_result,
-)
+from support.page import PARTS, filled, open_row, rows, show_example, show_part, wait_for_result
 from support.ten_tables import LABEL, NAMES, ON_THE_PAGE, check_name, tables
 from support.web_server import Served, analysed, upload
 

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 pytest.importorskip("fastapi", reason="FastAPI is not installed")
-from support.amounts import SEED
+from support.amounts import seeded
 from support.asking import Answer, Asked
 from support.web_server import until
 
@@ -121,7 +121,7 @@ class Visitor:
 @pytest.mark.parametrize("number", range(N_ORDERS))
 def test_any_order_of_calls(tmp_path: Path, number: int) -> None:
     """Whatever is asked when, answers are those of the library or one sentence; no file is left."""
-    visitor = Visitor(tmp_path, random.Random(f"{SEED}-{number}"))
+    visitor = Visitor(tmp_path, seeded(number))
     for _ in range(40):
         steps = [visitor.upload]
         if visitor.tables:

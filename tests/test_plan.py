@@ -1,7 +1,4 @@
-"""cleaning_plan: which missing cells to look up first, held to what it promises.
-
-``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
-"""
+"""cleaning_plan: which missing cells to look up first, held to what it promises."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from support.amounts import SEED, n_tables
+from support.amounts import n_tables, seeded
 from support.cleaning_oracle import TIE, Grid, cleaning_case, random_truth, with_values
 from support.counted import index_of, options_of
 from support.refusing import refuses
@@ -57,7 +54,7 @@ def some_bias(case: Case, rng: random.Random) -> Any:
 @pytest.mark.parametrize("chunk", range(2))
 def test_cells_budget_and_done(chunk: int) -> None:
     """Planned cells are missing, none comes twice, the budget is kept; done is what certify says."""
-    rng = random.Random(f"{SEED}-budget-{chunk}")
+    rng = seeded("budget", chunk)
     for _ in range(max(N_TABLES // 4, 20)):
         case = cleaning_case(rng)
         bias = some_bias(case, rng)
@@ -77,7 +74,7 @@ def test_cells_budget_and_done(chunk: int) -> None:
 @pytest.mark.parametrize("chunk", range(2))
 def test_end_of_a_plan(chunk: int) -> None:
     """Filled with any values, a whole plan leaves open only points that tie in every world left."""
-    rng = random.Random(f"{SEED}-end-{chunk}")
+    rng = seeded("end", chunk)
     n_stuck = n_steps = 0
     for _ in range(max(N_TABLES // 8, 20)):
         case = cleaning_case(rng)
@@ -96,7 +93,7 @@ def test_end_of_a_plan(chunk: int) -> None:
 @pytest.mark.parametrize("chunk", range(2))
 def test_what_steps_promise(chunk: int) -> None:
     """Expected is the average over all fillings, within the error of a simulation."""
-    rng = random.Random(f"{SEED}-steps-{chunk}")
+    rng = seeded("steps", chunk)
     errors = []
     for _ in range(max(N_TABLES // 8, 20)):
         case = cleaning_case(rng)
@@ -120,7 +117,7 @@ def test_what_steps_promise(chunk: int) -> None:
 
 def test_expected_with_a_bias() -> None:
     """With a bias too: what is expected is the average over all fillings of the planned cells."""
-    rng = random.Random(f"{SEED}-biased")
+    rng = seeded("biased")
     errors = []
     for _ in range(max(N_TABLES // 16, 15)):
         case = cleaning_case(rng, 60)
@@ -147,7 +144,7 @@ def fillings(case: Case, cells: list[tuple[int, int]]) -> Any:
     """List every way to fill some cells: how likely it is by the known cells, and the rows."""
     grid = Grid(case, case.points[0])
     options = [case.domains[j] for _, j in cells]
-    chances = [grid.chances(cell, own) for cell, own in zip(cells, options, strict=True)]
+    chances = [grid.chances(cell) for cell in cells]
     for choice in itertools.product(*(range(len(own)) for own in options)):
         values = {cell: case.domains[cell[1]][k] for cell, k in zip(cells, choice, strict=True)}
         chance = math.prod(own[k] for own, k in zip(chances, choice, strict=True))

@@ -239,7 +239,7 @@ def test_odd_codes() -> None:
     assert read(index, np.array([[0.5], [1.0], [np.nan]]))["x0"] == [UNSEEN, "1", None]
     assert read(index, np.array([["1"], ["0"]]))["x0"] == ["1", "0"]
     assert read(index, [(0,), (2,), (-7,), (None,), (math.inf,)])["x0"] == [
-        *("0", UNSEEN, None, None, UNSEEN),
+        *("0", UNSEEN, None, None, UNSEEN)
     ]
 
 

@@ -1,7 +1,4 @@
-"""poison: an attack that works, cell by cell, and a bound that no attack gets below.
-
-``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
-"""
+"""poison: an attack that works, cell by cell, and a bound that no attack gets below."""
 
 from __future__ import annotations
 
@@ -20,14 +17,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from support import oracle
-from support.amounts import SEED, n_tables
-from support.attack_oracle import (
-    RowJudge,
-    every_choice,
-    fewest_jointly,
-    views,
-    without_missing,
-)
+from support.amounts import n_tables, seeded
+from support.attack_oracle import RowJudge, every_choice, fewest_jointly, views, without_missing
 from support.attack_tables import attack_case, large_points, large_table, random_limits, rows_case
 from support.counted import index_of, options_of
 from support.graphs import (
@@ -93,7 +84,7 @@ def breakable(rng: random.Random, limited: bool) -> tuple[Case, CountIndex, dict
 @pytest.mark.parametrize("limited", [False, True], ids=["anywhere", "limited"])
 def test_no_cell_can_be_spared(limited: bool) -> None:
     """One point: as many cells as the radius, all within reach; with one less it stays certain."""
-    rng = random.Random(f"{SEED}-spared-{limited}")
+    rng = seeded("spared", limited)
     for _ in range(max(N_TABLES // 2, 30)):
         case, index, options, size = breakable(rng, limited)
         attack = poison(index, list(case.points), **options)
@@ -113,7 +104,7 @@ def test_no_cell_can_be_spared(limited: bool) -> None:
 
 def test_altered_tables_predict_the_rival() -> None:
     """Only attacked or missing cells change, and the rival wins or ties; it wins where it can."""
-    rng = random.Random(f"{SEED}-altered")
+    rng = seeded("altered")
     n_outright = 0
     for _ in range(max(N_TABLES, 60)):
         case, index, options, _ = breakable(rng, limited=False)
@@ -179,8 +170,7 @@ def enclosed(case: Case, only: Any, best: float, steps: int) -> Attack | None:
 @pytest.mark.parametrize("block", range(4))
 def test_the_bounds_enclose_the_optimum(block: int) -> None:
     """lower_bound <= optimum <= n_cells, equal when claimed; nearly all are proven optimal."""
-    rng = random.Random(f"{SEED}-joint-{block}")
-    print("seed", f"{SEED}-joint-{block}")
+    rng = seeded("joint", block)
     found = [enclosed(*joint_case(rng, 9, 60_000), steps=200) for _ in range(max(N_TABLES, 15))]
     proven = [attack.optimal for attack in found if attack]
     assert sum(proven) >= 0.9 * len(proven)
@@ -218,7 +208,7 @@ def deep_case(rng: random.Random) -> tuple[Case, Any, float]:
 @pytest.mark.parametrize("block", range(2))
 def test_the_bounds_hold_where_many_cells_are_alike(block: int) -> None:
     """Few features and many rows: bounds enclose the optimum, and most attacks are optimal."""
-    rng = random.Random(f"{SEED}-joint-deep-{block}")
+    rng = seeded("joint-deep", block)
     n_best = n_tables = 0
     for number in range(max(N_TABLES // 2, 12)):
         case, only, best = deep_case(rng)
@@ -229,7 +219,7 @@ def test_the_bounds_hold_where_many_cells_are_alike(block: int) -> None:
 
 def test_laws_on_hundreds_of_rows() -> None:
     """The largest radius <= every bound <= every attack <= the union, whatever seed and effort."""
-    rng = random.Random(f"{SEED}-joint-large")
+    rng = seeded("joint-large")
     n_better = 0
     for _ in range(max(N_TABLES // 8, 5)):
         table = large_table(rng, rng.choice([40, 120]))
@@ -438,7 +428,7 @@ def assert_labels_are_lost(case: Case, index: CountIndex, attack: RowAttack) -> 
 
 def test_rows_against_one_point() -> None:
     """For one point the attack has as many rows as the radius, and works."""
-    rng = random.Random(f"{SEED}-one-row")
+    rng = seeded("one-row")
     n_broken = 0
     for _ in range(60):
         case = rows_case(rng, 400)[0]
@@ -456,7 +446,7 @@ def test_rows_against_one_point() -> None:
 
 def test_rows_against_many_points() -> None:
     """For many points all labels are lost, with no fewer rows than the bound; rows are shared."""
-    rng = random.Random(f"{SEED}-many-rows")
+    rng = seeded("many-rows")
     n_shared = n_broken = n_refused = 0
     for _ in range(60):
         case = attack_case(rng, max_rows=12, n_points=3)

@@ -17,13 +17,7 @@ from sklearn.naive_bayes import CategoricalNB
 from support import oracle
 from support.counted import fitted
 from support.large_counts import two_labels
-from support.strategies import (
-    EXTREME_ALPHAS,
-    Case,
-    random_case,
-    random_weights,
-    table,
-)
+from support.strategies import EXTREME_ALPHAS, Case, random_case, random_weights, table
 
 from nullproof import CertifiedNB, certify
 

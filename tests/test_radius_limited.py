@@ -1,12 +1,8 @@
-"""radius with only=: the fewest cells within some columns, rows or cells (T14).
-
-``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
-"""
+"""radius with only=: the fewest cells within some columns, rows or cells (T14)."""
 
 from __future__ import annotations
 
 import math
-import random
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from support.amounts import SEED, n_tables
+from support.amounts import n_tables, seeded
 from support.attack_oracle import View, WrongCells, fewest_cells, radius_of
 from support.attack_tables import attack_case, random_limits, tiny_case
 from support.counted import index_of, options_of
@@ -43,8 +39,7 @@ def radii_of(case: Case, only: Any) -> list[float]:
 @pytest.mark.parametrize("chunk", range(N_CHUNKS))
 def test_random_tables(chunk: int) -> None:
     """T14: within limits, the radius is the fewest cells over all choices of allowed cells."""
-    rng = random.Random(f"{SEED}-limited-{chunk}")
-    print("seed", f"{SEED}-limited-{chunk}")
+    rng = seeded("limited", chunk)
     n_tables, n_attacked = max(N_TABLES // N_CHUNKS // 2, 30), 0
     for _ in range(n_tables):
         case = attack_case(rng, max_rows=rng.choice([8, 8, 16]), max_features=3)
@@ -57,7 +52,7 @@ def test_random_tables(chunk: int) -> None:
 
 def test_wrong_cells() -> None:
     """T12 and T14: within limits no fewer wrong cells than blanked ones take a label."""
-    rng = random.Random(f"{SEED}-limited-wrong")
+    rng = seeded("limited-wrong")
     n_attacked = 0
     for _ in range(max(N_TABLES // 100, 20)):
         case = tiny_case(rng)
@@ -120,7 +115,7 @@ def assert_fewest(
 @pytest.mark.parametrize("chunk", range(2))
 def test_larger_counts(chunk: int) -> None:
     """T14 with counts that leave room for splits: whole features, one in part, limits of both."""
-    rng = random.Random(f"{SEED}-limited-large-{chunk}")
+    rng = seeded("limited-large", chunk)
     n_attacked = 0
     for _ in range(max(N_TABLES // 50, 40)):
         d = rng.randint(1, 4)
@@ -139,7 +134,7 @@ def test_larger_counts(chunk: int) -> None:
 
 def test_ties_and_near_ties() -> None:
     """Products of large counts that are equal, or nearly, are told apart within limits too."""
-    rng = random.Random(f"{SEED}-limited-ties")
+    rng = seeded("limited-ties")
     n_attacked = 0
     for _ in range(max(N_TABLES // 100, 25)):
         d, size = rng.choice([2, 3, 3]), rng.choice([90, 900])

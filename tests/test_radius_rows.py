@@ -1,18 +1,14 @@
-"""radius with threat="rows": the fewest rows to add until a point's label is lost (T13).
-
-``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
-"""
+"""radius with threat="rows": the fewest rows to add until a point's label is lost (T13)."""
 
 from __future__ import annotations
 
 import math
-import random
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from support.amounts import SEED, n_tables
+from support.amounts import n_tables, seeded
 from support.attack_oracle import RowJudge, fewest_rows, without_missing
 from support.attack_tables import large_points, large_table, rows_case, trailing_table
 from support.counted import index_of, index_of_codes, options_of
@@ -57,8 +53,7 @@ def assert_rows_suffice(case: Case, found: Radii) -> None:
 @pytest.mark.parametrize("chunk", range(N_CHUNKS))
 def test_random_tables(chunk: int) -> None:
     """T13: the radius is the fewest rows of all multisets, so one row fewer never suffices."""
-    rng = random.Random(f"{SEED}-rows-{chunk}")
-    print("seed", f"{SEED}-rows-{chunk}")
+    rng = seeded("rows", chunk)
     n_tables, n_attacked = max(N_TABLES // N_CHUNKS // 2, 30), 0
     for _ in range(n_tables):
         case, most = rows_case(rng, 120)
@@ -77,7 +72,7 @@ def test_random_tables(chunk: int) -> None:
 @pytest.mark.parametrize("chunk", range(2))
 def test_hundreds_of_rows(chunk: int) -> None:
     """T13: the cheapest of all numbers of agreeing and disagreeing rows, by fractions."""
-    rng = random.Random(f"{SEED}-rows-large-{chunk}")
+    rng = seeded("rows-large", chunk)
     n_found = n_many = 0
     for _ in range(max(N_TABLES // 60, 30)):
         table = large_table(rng, rng.choice([8, 15, 40, 150]), rng.choice([1, 1, 1, 2, 32]))
@@ -99,7 +94,7 @@ def test_hundreds_of_rows(chunk: int) -> None:
 
 def test_exact_ties() -> None:
     """A rival that is a few rows behind ties exactly once it has them; that is enough."""
-    rng = random.Random(f"{SEED}-rows-ties")
+    rng = seeded("rows-ties")
     n_one = 0
     for _ in range(max(N_TABLES // 20, 40)):
         table, point = trailing_table(rng)
@@ -164,9 +159,7 @@ def test_one_number_of_rows_gives_the_rival_most() -> None:
 def test_the_rivals_best_may_be_no_row() -> None:
     """A rival that a row of its own would hurt is raised by none; one row of the winner ties here."""
     index = CountIndex.from_rows(
-        [("a", "a"), ("b", "b"), ("b", "a")],
-        ["C", "C", "B"],
-        weights={"x0": 2, "x1": 2},
+        [("a", "a"), ("b", "b"), ("b", "a")], ["C", "C", "B"], weights={"x0": 2, "x1": 2}
     )
     found = radius(index, [("b", "unseen")], alpha=Fraction(1, 2), prior="uniform", threat="rows")
     assert (found.radius.tolist(), found.n_raise.tolist(), found.n_lower.tolist()) == (

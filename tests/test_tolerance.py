@@ -1,7 +1,4 @@
-"""tolerance against the oracle on random tables, and against its laws (large counts: test_exactness).
-
-``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
-"""
+"""tolerance against the oracle on random tables, and against its laws (large counts: test_exactness)."""
 
 from __future__ import annotations
 
@@ -14,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support.amounts import SEED, n_tables
-from support.bias_oracle import BoxJudge, Judge, OwnMissing, double_below, shortened
+from support.amounts import SEED, n_tables, seeded
+from support.bias_oracle import READINGS, BoxJudge, Judge, OwnMissing, double_below, shortened
 from support.bias_tables import random_bias, random_holed, written
 from support.counted import index_of
 from support.strategies import Case
@@ -26,7 +23,6 @@ from nullproof import CountIndex, certify, tolerance
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
 N_TABLES = n_tables(1000)
 N_CHUNKS = 4
-READINGS: tuple[OwnMissing, ...] = ("skip", "any")
 
 
 def as_double(exact: Fraction | None) -> float:
@@ -56,15 +52,10 @@ def assert_tolerances(
 @pytest.mark.parametrize("chunk", range(N_CHUNKS))
 def test_random_tables(chunk: int) -> None:
     """T10: the tolerance is the last breakpoint at which every world has one winner."""
-    seed = f"{SEED}-{chunk}"
-    print("seed", seed)
-    rng = random.Random(seed)
+    rng = seeded(chunk)
     for _ in range(math.ceil(N_TABLES / N_CHUNKS)):
         holed = random_holed(
-            rng,
-            n_rows=12,
-            own_missing=rng.choice((0.0, 0.0, 0.3)),
-            weighted=rng.random() < 0.5,
+            rng, n_rows=12, own_missing=rng.choice((0.0, 0.0, 0.3)), weighted=rng.random() < 0.5
         )
         index, reading = index_of(holed), rng.choice(READINGS)
         told = tolerance(index, list(holed.points), own_missing=reading, **holed.options)
@@ -75,7 +66,7 @@ def test_random_tables(chunk: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_many_points_together(seed: int) -> None:
     """Thousands of points asked about at once have the tolerances that the oracle gives each of them."""
-    rng = random.Random(f"{SEED}-many-{seed}")
+    rng = seeded("many", seed)
     for _ in range(12):
         weighted, own_missing = rng.random() < 0.5, rng.choice((0.0, 0.3))
         holed = random_holed(rng, n_rows=14, own_missing=own_missing, weighted=weighted)

@@ -1,7 +1,4 @@
-"""certify: certain, label and possible against the enumeration of every world, and against its laws.
-
-``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
-"""
+"""certify: certain, label and possible against the enumeration of every world, and against its laws."""
 
 from __future__ import annotations
 
@@ -18,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import oracle, strategies
-from support.amounts import SEED, n_tables
-from support.bias_oracle import OwnMissing, shortened
+from support.amounts import n_tables, seeded
+from support.bias_oracle import READINGS, OwnMissing, shortened
 from support.bias_tables import assert_verdicts
 from support.counted import index_of
 from support.large_counts import judge_of_codes
@@ -32,7 +29,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.Nul
 N_TABLES = n_tables(20_000)
 # All parts belong to the quick check too; one is enough to measure coverage.
 PARTS = [0, *(pytest.param(part, marks=pytest.mark.no_cover) for part in range(1, 40))]
-READINGS: tuple[OwnMissing, ...] = ("skip", "any")
 
 
 def verdicts(case: Case, points: Sequence[Any] | None = None) -> list[tuple[Any, frozenset[Any]]]:
@@ -60,9 +56,7 @@ def test_random_tables(part: int) -> None:
 
     Three of four tables have weights.
     """
-    seed = f"{SEED}-{part}"
-    print("seed", seed)
-    rng = random.Random(seed)
+    rng = seeded(part)
     for _ in range(math.ceil(N_TABLES / len(PARTS))):
         case = random_case(rng)
         if rng.random() < 0.75:
@@ -121,6 +115,18 @@ def test_narrowing_a_cell_never_breaks_certainty(data: st.DataObject) -> None:
     before, between, after = verdicts(case), verdicts(narrowed), verdicts(filled)
     assert_narrower(between, before)
     assert_narrower(after, between)
+
+
+def test_many_points_of_both_kinds() -> None:
+    """Thousands of points, complete and not, equal their own certificates."""
+    rng = random.Random(20240605)
+    case = random_case(rng)
+    while len(case.features) < 3 or len(set(case.labels)) < 3 or not holes(case):
+        case = random_case(rng)
+    options = [(*domain, None, frozenset(domain[:2])) for domain in case.domains]
+    points = [tuple(rng.choice(own) for own in options) for _ in range(10_000)]
+    known = {point: verdicts(case, [point])[0] for point in set(points)}
+    assert verdicts(case, points) == [known[point] for point in points]
 
 
 @given(cases())

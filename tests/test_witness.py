@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from support import oracle
-from support.bias_oracle import Bias, OwnMissing
+from support.bias_oracle import READINGS, Bias, OwnMissing
 from support.bias_tables import random_holed, random_mapping
 from support.counted import index_of
 from support.strategies import Case
@@ -24,7 +24,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.Nul
 N_CHUNKS = 4
 N_TABLES = 150  # in a chunk
 SEED = 20240606
-READINGS: tuple[OwnMissing, ...] = ("skip", "any")
 ROWS: list[tuple[Any, ...]] = [
     ("a", None, "p"),
     ("a", "x", None),

@@ -185,21 +185,13 @@ CASES: dict[str, Case | TableCase] = {
         YES_NO, "verified", [("a",)], [], {"prior": [1e-9, 1], "threat": "rows"}
     ),
     "rows: the least smoothing guides the search too": Case(
-        SMALL,
-        "verified",
-        [("a", "x"), ("b", "y")],
-        [],
-        {"alpha": 1e-6, "threat": "rows"},
+        SMALL, "verified", [("a", "x"), ("b", "y")], [], {"alpha": 1e-6, "threat": "rows"}
     ),
     "joint: counts of a trillion": Case(
         _trillions, "verified", [("0", "0"), ("0", "1")], [], {"alpha": 0, "steps": 2}
     ),
     "joint: hundreds of features": Case(
-        partial(_wide, 200),
-        "verified",
-        [(0,) * 200, (1,) * 200],
-        [],
-        {"alpha": 0.5, "steps": 0},
+        partial(_wide, 200), "verified", [(0,) * 200, (1,) * 200], [], {"alpha": 0.5, "steps": 0}
     ),
     "joint: the same point twice": Case(
         MIXED, "verified", [("a", "x")] * 3 + [("b", "y")], [], {"alpha": 0, "steps": 5}

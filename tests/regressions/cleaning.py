@@ -178,10 +178,7 @@ CASES: dict[str, Answer | OtherTable | Asked] = {
     ),
     "booleans": Answer([True, False, None, True], "false", [True, False, False, True]),
     "answers for the same rows in another order": OtherTable(
-        {"x": _ROWS, "y": [*"ababab"]},
-        {"x": _ROWS, "y": [*"abbaab"]},
-        (2, "x"),
-        "a",
+        {"x": _ROWS, "y": [*"ababab"]}, {"x": _ROWS, "y": [*"abbaab"]}, (2, "x"), "a"
     ),
     "answers for rows of equal codes in another order": OtherTable(
         {"id": [*"uvwxyz"], "x": _ROWS, "y": [*"aaaaaa"]},

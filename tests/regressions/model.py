@@ -432,11 +432,7 @@ CASES: dict[str, Case] = {
     },
     **{
         f"two rivals catch up at once: {ask}, {names}": Case(
-            ask,
-            [("a",)] * size,
-            [wanted] * size,
-            **_catching_up(names),
-            options=_at_once(names),
+            ask, [("a",)] * size, [wanted] * size, **_catching_up(names), options=_at_once(names)
         )
         for names in ORDERS
         for size in (1, 40)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import random
 
 SEED = int(os.environ.get("NULLPROOF_SEED", "20240604"))
 _MORE = float(os.environ.get("NULLPROOF_MORE", "1"))
@@ -14,3 +15,10 @@ _MORE = float(os.environ.get("NULLPROOF_MORE", "1"))
 def n_tables(usual: int, least: int = 1) -> int:
     """Return how many tables to ask about, where ``./check`` asks about the usual number."""
     return max(least, round(usual * _MORE))
+
+
+def seeded(*names: object) -> random.Random:
+    """Return a generator of this run and these names, and print its seed."""
+    seed = "-".join(map(str, (SEED, *names)))
+    print("seed", seed)
+    return random.Random(seed)

@@ -18,11 +18,7 @@ ALPHAS = (0, 0, 0, 1, 1, 2, Fraction(1, 2), 0.1, Fraction(1, 3), 1e-6, 50)
 
 
 def attack_case(
-    rng: random.Random,
-    max_rows: int = 10,
-    max_features: int = 4,
-    *,
-    n_points: int = 2,
+    rng: random.Random, max_rows: int = 10, max_features: int = 4, *, n_points: int = 2
 ) -> Case:
     """Draw a table with few missing cells, and points that are near its rows.
 

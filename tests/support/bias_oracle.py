@@ -28,6 +28,7 @@ from typing import Any, Literal, Self
 from support import oracle
 
 OwnMissing = Literal["skip", "any"]
+READINGS: tuple[OwnMissing, ...] = ("skip", "any")
 Bias = tuple[Fraction, ...]
 Group = tuple[Any, int, frozenset[Any]]  # label, feature, candidates
 

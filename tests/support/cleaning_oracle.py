@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from support import oracle
+from support import odds_oracle, oracle
 from support.attack_tables import attack_case
 from support.strategies import Case, holes
 
@@ -67,21 +67,14 @@ class Grid:
     def expected(self, filled: Sequence[Place]) -> Fraction:
         """How likely the point is certain once some cells are filled as the known ones are."""
         weights = np.ones((), dtype=object)
-        for place, options in zip(self.places, self.options, strict=True):
+        for place in self.places:
             if place in filled:
-                weights = np.multiply.outer(weights, np.array(self.chances(place, options)))
+                weights = np.multiply.outer(weights, np.array(self.chances(place)))
         return Fraction((weights * self.certain(filled)).sum())
 
-    def chances(self, place: Place, options: Sequence[Any]) -> list[Fraction]:
+    def chances(self, place: Place) -> list[Fraction]:
         """How likely each value of a missing cell is: as frequent as among the known ones."""
-        i, j = place
-        known = [
-            oracle.candidates(row[j], ())[0]
-            for r, (row, label) in enumerate(zip(self.case.rows, self.case.labels, strict=True))
-            if label == self.case.labels[i] and (r, j) not in self.places and row[j] is not None
-        ]
-        weights = [known.count(value) for value in options]
-        weights = weights if sum(weights) else [1] * len(options)
+        weights = [weight for _, weight in odds_oracle.chances(self.case, *place, "observed")]
         return [Fraction(weight, sum(weights)) for weight in weights]
 
 

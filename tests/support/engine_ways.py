@@ -28,16 +28,12 @@ def _columns(table: Table) -> tuple[Column, ...]:
 
 def dask_ways() -> list[Way]:
     """Frames of pandas in partitions, some of them empty, and Parquet files."""
-    objects = {
-        r"(decimal|date|time\[)": "Dask takes columns of Python's objects for texts",
-    }
+    objects = {r"(decimal|date|time\[)": "Dask takes columns of Python's objects for texts"}
     unknown = {
         r"date64": "narwhals has no type for it",
         r"(date|timestamp)": "pandas makes dates of Python on the way",
     }
-    in_arrow = {
-        r"string_view": "pyarrow cannot take rows of it, which grouping needs",
-    }
+    in_arrow = {r"string_view": "pyarrow cannot take rows of it, which grouping needs"}
     way = partial(Way, may_refuse=unknown, n_tables=_N_TABLES)
     numpy, arrow = storing.pandas_numpy, storing.pandas_arrow
     return [
@@ -113,13 +109,7 @@ def postgres_way(connection: Any) -> Way:
         r"enum": "ibis does not tell what an enum of Postgres declares",
         r"\w+\[ns": "time in Postgres ends at microseconds",
     }
-    return Way(
-        "Postgres",
-        put,
-        _literals,
-        lacks=lacks,
-        n_tables=_N_TABLES,
-    )
+    return Way("Postgres", put, _literals, lacks=lacks, n_tables=_N_TABLES)
 
 
 def _postgres_type(column: Column) -> str:

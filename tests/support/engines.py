@@ -156,9 +156,7 @@ def postgres_server() -> Iterator[Any]:
     command = [*as_user, str(Path(initdb).with_name("postgres")), "-D", str(data)]
     quick = ["-c", "fsync=off", "-c", "listen_addresses=", "-c", "timezone=America/New_York"]
     server = subprocess.Popen(
-        [*command, "-k", str(folder), *quick],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        [*command, "-k", str(folder), *quick], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
         connection = _connected(ibis, server, folder)

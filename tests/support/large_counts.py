@@ -24,9 +24,7 @@ Piles = Sequence[tuple[Any, int]]  # cells of one label in one column, and how o
 
 
 def index_of_piles(
-    columns: Sequence[Mapping[Any, Piles]],
-    domains: Sequence[Sequence[Any]],
-    weights: Any = "equal",
+    columns: Sequence[Mapping[Any, Piles]], domains: Sequence[Sequence[Any]], weights: Any = "equal"
 ) -> CountIndex:
     """Make an index from the cells of every column and label; a cell may be None or a set."""
     labels = list(columns[0])

@@ -10,8 +10,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from support.plain_calendar import days_of
-from support.plain_counter import DAY, USUAL, Column, Kind, Table, places
+from support.plain_counter import DAY, USUAL, Column, Kind, Table, days_of, places
 
 
 def _words(line: str) -> list[str]:

@@ -49,11 +49,7 @@ class TrueEdges:
 
 
 def true_edges(
-    column: Column,
-    labels: Sequence[str],
-    bins: int,
-    binning: str,
-    rules: Rules = USUAL,
+    column: Column, labels: Sequence[str], bins: int, binning: str, rules: Rules = USUAL
 ) -> TrueEdges:
     """The edges of a column; none if the finite cells show fewer than two numbers."""
     cells = zip(places(column, rules) or (), labels, strict=True)

@@ -7,6 +7,7 @@ zone), times of day nanoseconds. None is missing, and so is NaN.
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import re
 from collections.abc import Collection, Sequence
@@ -16,21 +17,11 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Literal
 
-from support.plain_calendar import date_text, days_of, month_days, time_text
-
 Kind = Literal[
-    "integer",
-    "float",
-    "decimal",
-    "boolean",
-    "text",
-    "category",
-    "date",
-    "stamp",
-    "time",
-    "written",
+    "integer", "float", "decimal", "boolean", "text", "category", "date", "stamp", "time", "written"
 ]
 DAY = 86_400 * 10**9
+_EPOCH = dt.date(1970, 1, 1)
 # Compared without the spaces around them and in lower case.
 SURELY_MISSING = ("", "na", "n/a", "nan", "null", "?", "#n/a", "<na>")
 PERHAPS_MISSING = ("none", "-", ".")
@@ -298,12 +289,13 @@ def _stamp(text: str) -> int | None:
         return None
     year, month, day = (int(part) for part in found.group(1, 2, 3))
     hour, minute, second = (int(part or 0) for part in found.group(4, 5, 6))
-    if not (1 <= month <= 12 and 1 <= day <= month_days(year, month)):
+    try:
+        total = days_of(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second
+    except ValueError:
         return None
     if hour > 23 or minute > 59 or second > 59:
         return None
     nanos = int((found.group(7) or "").ljust(9, "0"))
-    total = days_of(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second
     if found.group(9):
         shift = int(found.group(10)) * 3600 + int(found.group(11)) * 60
         total -= shift if found.group(9) == "+" else -shift
@@ -311,6 +303,23 @@ def _stamp(text: str) -> int | None:
 
 
 # Writing -----------------------------------------------------------------------------------------
+
+
+def days_of(year: int, month: int, day: int) -> int:
+    """Days since 1970-01-01."""
+    return (dt.date(year, month, day) - _EPOCH).days
+
+
+def date_text(days: int) -> str:
+    """As ISO 8601."""
+    return (_EPOCH + dt.timedelta(days)).isoformat()
+
+
+def time_text(nanos: int) -> str:
+    """As ISO 8601: no fraction, one of microseconds, or one of nanoseconds."""
+    seconds, part = divmod(nanos, 10**9)
+    fraction = "" if not part else f".{part:09}" if part % 1000 else f".{part // 1000:06}"
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{fraction}"
 
 
 def _text(kind: str, cell: Any) -> str:

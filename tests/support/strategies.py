@@ -239,12 +239,7 @@ HARD_TABLES: dict[str, tuple[int, list[int], list[int], set[str]]] = {
     "many features, tie": (3, EVEN, ODD, {"A", "B"}),
     "17th digit": (90, padded(NEIGHBOURS_17[0], 18), padded(NEIGHBOURS_17[1], 18), {"A"}),
     "18th digit": (90, padded(NEIGHBOURS_18[0], 18), padded(NEIGHBOURS_18[1], 18), {"A"}),
-    "18th digit, mirrored": (
-        90,
-        padded(NEIGHBOURS_18[1], 18),
-        padded(NEIGHBOURS_18[0], 18),
-        {"B"},
-    ),
+    "18th digit, mirrored": (90, padded(NEIGHBOURS_18[1], 18), padded(NEIGHBOURS_18[0], 18), {"B"}),
     "18th digit of many features": (
         90,
         padded(NEIGHBOURS_18[0], 18) + EVEN[18:],
