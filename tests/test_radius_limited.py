@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from support.amounts import n_tables, seeded
-from support.attack_oracle import View, WrongCells, fewest_cells, radius_of
+from support.attack_oracle import WrongCells, fewest_cells
 from support.attack_tables import attack_case, random_limits, tiny_case
 from support.counted import index_of, options_of
 from support.refusing import refuses
@@ -92,23 +92,14 @@ def assert_fewest(
 ) -> float:
     """Compare with all choices of the allowed cells; return the radius."""
     rows, labels = two_label_rows(sizes, counts)
-    shares = [Fraction(n) for n in (prior or sizes)]
-    views = {}
-    for k, label in enumerate("AB"):
-        below = math.prod(sizes[k] + 2 * alpha for _ in counts[k])
-        nothing = (0,) * len(counts[k])
-        lower, more = (rooms[0], nothing) if k == 0 else (nothing, rooms[1])
-        own = tuple(counts[k])
-        views[label] = View(shares[k] / below, own, own, tuple(lower), tuple(more))
-    label, expected = radius_of(views, alpha)
-    if label == "B":
-        return 0
-    domains = {f"x{j}": ["0", "1"] for j in range(len(counts[0]))}
-    index = CountIndex.from_rows(rows, labels, domains=domains, weights="equal")
-    only = {"cells": allowed(sizes, counts, rooms), "table": rows, "labels": labels}
-    point = ("0",) * len(counts[0])
-    found = np.asarray(radius(index, [point], alpha=alpha, prior=prior, only=only))
-    assert found.tolist() == [expected], (sizes, counts, rooms, alpha, prior)
+    features = tuple(f"x{j}" for j in range(len(counts[0])))
+    domains: Any = dict.fromkeys(features, ("0", "1"))
+    shares, point = prior and dict(zip("AB", prior, strict=True)), ("0",) * len(features)
+    case = Case(tuple(rows), tuple(labels), features, domains, (point,), alpha, shares)
+    cells = allowed(sizes, counts, rooms)
+    expected = fewest_cells(case, point, {(i, j) for i, j in np.argwhere(cells).tolist()})
+    only = {"cells": cells, "table": rows, "labels": labels}
+    assert radii_of(case, only) == [expected], (sizes, counts, rooms, alpha, prior)
     return expected
 
 

@@ -63,7 +63,7 @@ def views(case: Case, point: Sequence[Any], within: Within = None) -> dict[Any, 
         for j in known:
             value, domain = point[j], case.domains[j]
             cells = [(i, oracle.candidates(case.rows[i][j], domain)) for i in rows]
-            free = [i for i in rows if within is None or (i, j) in within]
+            free = {i for i in rows if within is None or (i, j) in within}
             is_movable = value in domain and len(domain) > 1
             counts.append(
                 (
