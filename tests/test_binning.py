@@ -147,6 +147,22 @@ def test_cuts_worked_out_by_hand(labels: str, expected: tuple[float, ...]) -> No
     assert edges(index)[1:-1] == expected
 
 
+def by_counts(table: list[list[int]]) -> tuple[float, ...]:
+    """The cuts of the numbers 0, 1, … of which so many rows have each label."""
+    rows = [
+        (x, label) for x, row in enumerate(table) for label, n in enumerate(row) for _ in range(n)
+    ]
+    return edges(counted([x for x, _ in rows], [label for _, label in rows]))[1:-1]
+
+
+def test_ties() -> None:
+    """Of equally good cuts the one nearest the middle by rows counts, then the lower one."""
+    mirror = [[30, 5], [4, 4], [5, 30]]
+    assert by_counts(mirror) == by_counts([row[::-1] for row in mirror]) == (0.5,)
+    # The first cut and the last leave the same entropy; after the first the last would not pay.
+    assert by_counts([[0, 12, 0], [0, 0, 8], [0, 4, 0], [12, 8, 4]]) == (0.5, 1.5, 2.5)
+
+
 def test_a_gain_that_hardly_exceeds_its_price_does_not_pay() -> None:
     """Between 2**-37 and 2**-36 bits a row above its price (worked out to 50 digits), it is no gain."""
     for left, right, cuts in (

@@ -20,7 +20,21 @@ from numpy.typing import NDArray
 from support.command_line import one_line, ran
 from support.refusing import refuses
 
-from nullproof import CertifiedNB, CountIndex, NullproofError, NullproofWarning, certify, explain
+from nullproof import (
+    CertifiedNB,
+    CountIndex,
+    NullproofError,
+    NullproofWarning,
+    certify,
+    cleaning_plan,
+    explain,
+    label_odds,
+    poison,
+    radius,
+    report,
+)
+from nullproof.attacks import certified_accuracy_curve
+from nullproof.cleaning import Cleaner
 
 SEED = 20261118
 # That weights are 0 is told, which is no matter here.
@@ -271,6 +285,16 @@ def test_lazy_tables_take_weights_that_are_given() -> None:
     with pytest.warns(NullproofWarning, match="Every column counts 1.*like=.*weights='equal'"):
         assert CountIndex.from_table(many.lazy(), "y") == plain
     assert CountIndex.from_table(many.lazy(), "y", weights="equal") == plain
+
+
+def test_every_question_takes_weights() -> None:
+    """Attacks, odds, cleaning and the report answer about an index with weights."""
+    index, points = weighted(), [("a", "x", "p")]
+    questions: list[Any] = [radius, poison, label_odds, cleaning_plan, report]
+    for ask in questions:
+        assert ask(index, points) is not None
+    assert certified_accuracy_curve(index, points, ["yes"]) is not None
+    assert Cleaner(index, points, ROWS, LABELS) is not None
 
 
 def test_how_many_weights_are_0_is_told() -> None:
