@@ -13,14 +13,10 @@ import pandas as pd
 from support import plain_counter as truth
 from support import storing
 from support.plain_counter import Column, Table
-from support.ways import Store, Way, parquet_folder
+from support.ways import Store, Way, all_columns, parquet_folder
 
 _NUMBERS = itertools.count()
 _N_TABLES = 3
-
-
-def _columns(table: Table) -> tuple[Column, ...]:
-    return (*table.columns, table.label)
 
 
 # Dask --------------------------------------------------------------------------------------------
@@ -45,7 +41,7 @@ def dask_ways() -> list[Way]:
 
 def _dask_parts(store: Store, table: Table, _: Path) -> Any:
     frames: Any = importlib.import_module("dask.dataframe")
-    whole = pd.DataFrame({column.name: store(column) for column in _columns(table)})
+    whole = pd.DataFrame({column.name: store(column) for column in all_columns(table)})
     parts = [whole.iloc[part.start : part.stop] for part in table.parts]
     return frames.from_map(_same, parts, meta=whole.iloc[:0])
 
@@ -96,7 +92,7 @@ def postgres_way(connection: Any) -> Way:
 
     def put(table: Table, _: Path) -> Any:
         name = f"ways_{next(_NUMBERS)}"
-        columns = _columns(table)
+        columns = all_columns(table)
         cells = [_literals(column) for column in columns]
         names = ", ".join(f'"{column.name}" {_postgres_type(column)}' for column in columns)
         rows = ", ".join(f"({', '.join(row)})" for row in zip(*cells, strict=True))

@@ -96,7 +96,8 @@ class RowsWay(Way):
         return CountIndex.from_rows(rows, labels, **taken)
 
 
-def _columns(table: Table) -> tuple[Column, ...]:
+def all_columns(table: Table) -> tuple[Column, ...]:
+    """The columns, and the labels."""
     return (*table.columns, table.label)
 
 
@@ -111,17 +112,17 @@ def _rows(table: Table, _: Path) -> Any:
 
 
 def _mapping(table: Table, _: Path) -> Any:
-    return {column.name: storing.python_cells(column) for column in _columns(table)}
+    return {column.name: storing.python_cells(column) for column in all_columns(table)}
 
 
 def _pandas(store: Store, table: Table, _: Path) -> Any:
-    return pd.DataFrame({column.name: store(column) for column in _columns(table)})
+    return pd.DataFrame({column.name: store(column) for column in all_columns(table)})
 
 
 def arrow_table(table: Table) -> Any:
     """An Arrow table with one chunk per part, empty ones too."""
     made = {}
-    for column in _columns(table):
+    for column in all_columns(table):
         whole = storing.arrow_array(column)
         chunks = [whole[part.start : part.stop] for part in table.parts]
         made[column.name] = pa.chunked_array(chunks, type=whole.type)
@@ -130,7 +131,7 @@ def arrow_table(table: Table) -> Any:
 
 def polars_frame(table: Table) -> pl.DataFrame:
     """A frame of polars with one chunk per part."""
-    frame = pl.DataFrame([storing.polars_series(column) for column in _columns(table)])
+    frame = pl.DataFrame([storing.polars_series(column) for column in all_columns(table)])
     return pl.concat([frame[part.start : part.stop] for part in table.parts], rechunk=False)
 
 
@@ -158,9 +159,9 @@ def _duckdb_type(column: Column) -> str | None:
 
 def _relation(table: Table, _: Path) -> Any:
     relation = _connection().from_arrow(
-        pa.table({column.name: _duckdb_store(column) for column in _columns(table)})
+        pa.table({column.name: _duckdb_store(column) for column in all_columns(table)})
     )
-    wanted = [(f'"{column.name}"', _duckdb_type(column)) for column in _columns(table)]
+    wanted = [(f'"{column.name}"', _duckdb_type(column)) for column in all_columns(table)]
     return relation.project(", ".join(f"{n}::{t} AS {n}" if t else n for n, t in wanted))
 
 
@@ -229,7 +230,7 @@ class _Style:
         return self.separator.join(written)
 
     def text(self, table: Table, rows: range) -> str:
-        columns = _columns(table)
+        columns = all_columns(table)
         lines = [self.line([column.name for column in columns])]
         lines += [self.line([column.cells[row] for column in columns]) for row in rows]
         return self.line_end.join(lines) + self.line_end * self.last_end
