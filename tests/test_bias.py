@@ -121,28 +121,6 @@ def test_order_does_not_matter() -> None:
             np.testing.assert_array_equal(before, after, str(holed))
 
 
-def test_many_points_equal_one_by_one() -> None:
-    """A certificate does not depend on the company its point was asked in."""
-    rng = random.Random(SEED)
-    for _ in range(80):
-        holed = random_holed(rng, own_missing=0.3, weighted=rng.random() < 0.5)
-        index = index_of(holed)
-        options: dict[str, Any] = {
-            "bias": random_bias(rng, holed.judge()),
-            "own_missing": rng.choice(READINGS),
-            **holed.options,
-        }
-        together = certify(index, list(holed.points), **options)
-        for place, point in enumerate(holed.points):
-            alone = certify(index, point, **options)
-            assert alone.certain is bool(together.certain[place])
-            assert alone.label == together.label[place]
-            assert alone.predicted == together.predicted[place]
-            own = np.array(index.labels, dtype=object)[together.possible[place]]
-            assert alone.possible == tuple(own)
-            np.testing.assert_equal(alone.tolerance, together.tolerance[place])
-
-
 # A point's own missing cells ----------------------------------------------------------------------
 
 

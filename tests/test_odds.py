@@ -376,6 +376,11 @@ def test_shown_odds() -> None:
 
 INDEX = CountIndex.from_rows(ROWS, LABELS)
 SETS = CountIndex.from_rows([*ROWS, ("a", {"x", "y"})], [*LABELS, "no"])
+BOTH: list[tuple[Any, ...]] = [
+    (INDEX, ("a", {"x", "y"}), {}, "several candidates"),
+    (INDEX, ("a", "x"), {"own_missing": "any"}, "'any'"),
+    (SETS, ("a", "x"), {}, "'x1'"),
+]
 
 test_wrong_questions_are_refused = refuses(
     "What came, what was needed, what to do.",
@@ -386,15 +391,7 @@ test_wrong_questions_are_refused = refuses(
     ),
     (label_odds, INDEX, ("a", "y"), {"cells": "even"}, "uniform"),
     (count_worlds, INDEX, [("a", "y"), ("a", "x")], {}, "got 2"),
-    *(
-        (ask, INDEX, ("a", {"x", "y"}), {}, "several candidates")
-        for ask in (label_odds, count_worlds)
-    ),
-    *(
-        (ask, INDEX, ("a", "x"), {"own_missing": "any"}, "'any'")
-        for ask in (label_odds, count_worlds)
-    ),
-    *((ask, SETS, ("a", "x"), {}, "'x1'") for ask in (label_odds, count_worlds)),
+    *((ask, *case) for ask in (label_odds, count_worlds) for case in BOTH),
 )
 
 

@@ -183,17 +183,23 @@ def test_fixed_columns() -> None:
 
 
 def test_one_means_certain() -> None:
-    """The tolerance is 1 exactly for points that are certain, and that of certificates is the same."""
+    """The tolerance is 1 exactly for points that are certain, and that of certificates is the same.
+
+    What is said of a point does not depend on the company it was asked in.
+    """
     rng = random.Random(SEED)
     for _ in range(150):
-        holed = random_holed(rng, own_missing=0.2)
+        holed = random_holed(rng, own_missing=0.2, weighted=rng.random() < 0.5)
         index, points = index_of(holed), list(holed.points)
         options: dict[str, Any] = {"own_missing": rng.choice(READINGS), **holed.options}
         told, result = tolerance(index, points, **options), certify(index, points, **options)
         assert (told == 1).tolist() == result.certain.tolist(), holed
         np.testing.assert_array_equal(result.tolerance, told)
-        single = certify(index, points[0], **options)
-        np.testing.assert_equal(single.tolerance, float(told[0]))
+        for place, point in enumerate(points):
+            alone, among = certify(index, point, **options), result[place]
+            for name in ("certain", "label", "predicted", "possible", "rival", "n_own_missing"):
+                assert getattr(alone, name) == getattr(among, name), (name, point, holed)
+            np.testing.assert_equal(alone.tolerance, float(told[place]))
 
 
 def test_a_point_holds_up_to_its_tolerance() -> None:
