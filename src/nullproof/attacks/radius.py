@@ -27,6 +27,7 @@ from nullproof.model.parameters import Alpha, Prior
 from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.progress import Progress
 from nullproof.results import Column, Result, reasons_of, tell_of
+from nullproof.words import quoted
 
 Threat = Literal["cells", "rows"]
 # What an enemy does to the cells or rows of a threat.
@@ -280,17 +281,24 @@ class Radii(Result[Radius]):
         sizes = np.unique(self.radius[np.isfinite(self.radius)]).astype(np.int64)
         places = np.where(np.isfinite(self.radius), np.searchsorted(sizes, self.radius), -1)
         names = [str(label) for label in self.model.index.labels]
-        written = "not worked out" if any(self.not_worked_out) else None
         return {
-            "radius": Column(
-                sizes.tolist(), places, DEEDS[self.threat], lambda n: "–" if n is None else n
+            "radius": Column(sizes.tolist(), places, DEEDS[self.threat]),
+            "label": Column(
+                names, self.winner, "label now", lambda name: quoted(name) or "not certain"
             ),
-            "label": Column(names, self.winner, "label"),
-            "rival": Column(names, self.overtaker, "rival that catches up"),
+            "rival": Column(names, self.overtaker, "rival", quoted),
             "n_raise": Column(self.n_raise),
             "n_lower": Column(self.n_lower),
-            "not_worked_out": Column(self.not_worked_out, heading=written),
+            "not_worked_out": Column(self.not_worked_out),
         }
+
+    def _written(self) -> dict[str, list[Any]]:
+        columns, heading = super()._written(), DEEDS[self.threat]
+        columns[heading] = [
+            size if size is not None else "no attack" if reason is None else "not worked out"
+            for size, reason in zip(columns[heading], self.not_worked_out, strict=True)
+        ]
+        return columns
 
     def columns(self) -> dict[str, list[Any]]:
         """Return one row per point as plain columns; infinite: no attack exists."""
@@ -319,7 +327,9 @@ class Radii(Result[Radius]):
         return Radius(float(self.radius[place]), label, rival, *numbers, self.not_worked_out[place])
 
     def _shown_first(self) -> tuple[str, NDArray[np.intp]]:
-        return "weakest certain points first", self.weakest_first
+        return "weakest certain points first", np.concatenate(
+            [self.weakest_first, np.flatnonzero(self.radius == 0)]
+        )
 
     def _headline(self) -> str:
         n_weak, n_safe = int((self.radius == 0).sum()), int(np.isinf(self.radius).sum())
