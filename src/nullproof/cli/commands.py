@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.cli.options import MODELS, OPTIONS, SHARED
-from nullproof.cli.request import Following, Request, plain_bias, written_bias
+from nullproof.cli.request import Following, Request, written_bias
 from nullproof.cli.show import (
     show_accuracy_curve,
     show_attack,
@@ -62,7 +62,9 @@ def certify(request: Request) -> None:
         share=_share(result.certain),
         n_missing=index.n_missing,
         own_missing=request.own_missing,
-        bias=plain_bias(bias),
+        bias={column: float(own) for column, own in bias.items()}
+        if isinstance(bias, dict)
+        else float(bias),
     )
 
 

@@ -240,11 +240,6 @@ class Request(SimpleNamespace):
 
     # Answers --------------------------------------------------------------------------------------
 
-    @property
-    def of_train(self) -> dict[str, bool]:
-        """What an answer says if the points are the training rows."""
-        return {"training_rows": True} if self.test is None else {}
-
     def answer(
         self,
         result: Any,
@@ -266,13 +261,8 @@ class Request(SimpleNamespace):
             How the JSON form is made, and how the file is written, where neither is the result's own.
         """
         failed = self.check and share < (1.0 if self.min_share is None else self.min_share)
-        made: dict[str, Any] = {}
         try:
-            # For many points the document takes longer than the answer.
-            if self.json or (self.output is not None and self.output.suffix == ".json"):
-                made = {**(document or result.document)(), **more, **self.of_train}
-                if self.place:
-                    made["points"][0]["point"] = self.place
+            made = self._document(document or result.document, more)
             if self.output is not None and write is not None:
                 write(made)
             elif self.output is not None:
@@ -287,6 +277,17 @@ class Request(SimpleNamespace):
                 raise
         if failed:
             raise typer.Exit(1)
+
+    def _document(self, make: Callable[[], dict[str, Any]], more: dict[str, Any]) -> dict[str, Any]:
+        """Return the JSON form if it is asked for: of many points it takes longer than the answer."""
+        if not (self.json or (self.output is not None and self.output.suffix == ".json")):
+            return {}
+        made = {**make(), **more}
+        if self.test is None:
+            made["training_rows"] = True
+        if self.place:
+            made["points"][0]["point"] = self.place
+        return made
 
     def _write(self, result: Any, document: dict[str, Any], following: Following | None) -> None:
         """Write the result to its file, and say what is next."""
@@ -486,10 +487,3 @@ def _by_column(
         except NullproofError:
             raise NullproofError(f"{option} is {entry!r}; give {needed}") from None
     return found.get(REST, default) if not {*found} - {REST} else found
-
-
-def plain_bias(bias: Any) -> Any:
-    """Return a bias as JSON writes it."""
-    if isinstance(bias, dict):
-        return {column: float(number) for column, number in bias.items()}
-    return float(bias)

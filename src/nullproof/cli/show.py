@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from nullproof.auditing import Audit
     from nullproof.cleaning.plan import CleaningPlan
     from nullproof.counts.index import CountIndex
-    from nullproof.data.points import RowNames
     from nullproof.model.accuracy import CertaintyCurve
     from nullproof.model.certify import Certificates
     from nullproof.model.explain import Explanation
@@ -111,10 +110,6 @@ class Display:
         """Say what to do next; the command is one line, however long, so that it can be pasted."""
         self.say(f"\nNext, {what}:", "dim")
         self.console.print(Text(f"  {line}"), soft_wrap=True)
-
-    def point(self, names: RowNames | None, place: int) -> str:
-        """Return a point by its name, shortened, or by its position."""
-        return cut(shown_name(names, place if names is not None else place + self.first), _NAME)
 
 
 # Lines and tables -------------------------------------------------------------------------------------
@@ -363,17 +358,8 @@ def _factors(why: Explanation, lead: Sequence[float], rival: str | None = None) 
 
 def show_radii(display: Display, result: Radii) -> None:
     """Print a histogram of the radii and a table with the weakest points first."""
-    radius = result.radius
-    finite = radius[(radius > 0) & np.isfinite(radius)]
-    n_safe, verb = int(np.isinf(radius).sum()), "is" if len(result) == 1 else "are"
-    said = f"{int((radius != 0).sum()):,} of {many(len(result), 'prediction')} {verb} certain"
-    if len(finite):
-        said += f"; the weakest no longer is after {many(int(finite.min()), result.threat[:-1])}"
-    if len(finite) > 1:
-        said += f", half of those with an attack take {np.median(finite):,g} or more"
-    if n_safe:
-        said += f"; no attack exists for {n_safe:,} of them"
-    display.say(f"\n{said}.\n", "bold")
+    display.say(f"\n{result.headline}.\n", "bold")
+    finite = result.radius[result.broken]
     if len(finite) > 1:
         display.say(f"{_DEEDS[result.threat]} before a prediction is no longer certain:\n")
         bars = histogram(finite, 8)
@@ -416,28 +402,22 @@ def show_accuracy_curve(display: Display, curve: AccuracyCurve) -> None:
 
 def show_odds(display: Display, result: LabelOdds) -> None:
     """Print how many predictions are the same in nearly all worlds, and bars of the weakest points."""
-    n_certain, n_likely = int((result.same[:, 0] == 1).sum()), int(result.sure.sum())
-    line = Text("\n")
+    headline = result.headline
     if len(result) == 1:
-        label = "" if result.predicted[0] is None else f"{result.predicted[0]}: "
-        line.append(f"{label}{result.sentence(0)}\n", style="bold")
-    else:
-        of = f"{n_likely:,} of {len(result):,} predictions"
-        line.append(f"{of} are the same in at least 99 % of the worlds", style="bold")
-        line.append(f", {n_certain:,} of them in all\n")
-    display.show(line)
+        label = result.predicted[0]
+        headline = result.sentence(0) if label is None else f"{label}: {result.sentence(0)}"
+    display.say(f"\n{headline}\n", "bold")
+    (heading, names), *_ = result.shown_rows(display.limit(), display.first)[0].items()
     rows: list[Sequence[Any]] = []
-    for position in result.weakest()[: display.limit()].tolist():
+    for name, position in zip(names, result.weakest().tolist(), strict=False):
         lower, upper = result.lower[position].tolist(), result.upper[position].tolist()
         order = [i for i in np.argsort(-result.upper[position], kind="stable") if upper[i] > 0]
         order.sort(key=lambda i: i != result.winners[position])
         for rank, i in enumerate(order[:_LABELS]):
-            name = "" if rank else display.point(result.names, position)
-            bounds = lower[i], upper[i]
-            rows.append((name, str(result.labels[i]), _bounds(*bounds), odds(*bounds, PLAIN)))
+            first, bounds = "" if rank else name, (lower[i], upper[i])
+            rows.append((first, str(result.labels[i]), _bounds(*bounds), odds(*bounds, PLAIN)))
         if len(order) > _LABELS:
             rows.append(("", Text(f"… {len(order) - _LABELS:,} more", style="dim"), "", ""))
-    heading = "point" if result.names is None else cut(result.names.column, _NAME)
     display.show(table([heading, "label", "share of the worlds", ""], rows))
     display.say_more(len(result) - display.limit(), _POINTS)
 
