@@ -667,8 +667,9 @@ def test_one_point_alone_has_the_answer_it_has_among_others(
 
 
 def test_an_attack_on_one_point(run: Runner, kinds: Path) -> None:
-    """--point attacks one row, with as many cells as its radius."""
+    """--point attacks one row, with as many cells as its radius, and says its position in TEST."""
     alone = asked(run, "poison", *BOTH, *KIND, "--point", "1")
+    assert [point["point"] for point in alone["points"]] == [1]
     assert alone["n_points"] == 1
     assert alone["n_cells"] == asked(run, "radius", *BOTH, *KIND)["points"][1]["radius"]
 

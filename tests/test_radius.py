@@ -282,7 +282,7 @@ def test_what_radii_tell() -> None:
     assert frame["radius"].tolist() == found.radius.tolist()
     order = [found.radius[place] for place in found.weakest_first]
     assert order == sorted(order)
-    assert repr(found).startswith("Radii: 2 points")
+    assert repr(found).startswith("Radii: 2 of 2 predictions are certain")
     assert "cells" in repr(found)
     beyond = radius(index_from_counts([9, 1], [[(9, 0), (0, 1)]]), ("0",), alpha=50)
     assert beyond.document()["points"][0]["radius"] is None
@@ -293,7 +293,7 @@ def test_nothing_to_do() -> None:
     index = two_labels((4, 4), (2, 2), (2, 2))
     nothing = radius(index, pl.DataFrame({"x0": [], "x1": []}, schema={"x0": str, "x1": str}))
     assert len(nothing) == 0
-    assert "0 points" in repr(nothing)
+    assert "0 of 0 predictions" in repr(nothing)
     tied = radius(index, ("0", "0"), alpha=0)
     assert (tied.radius.tolist(), tied.label.tolist(), tied.rival.tolist()) == ([0], [None], [None])
 

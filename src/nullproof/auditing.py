@@ -30,7 +30,7 @@ from nullproof.model.model import Model
 from nullproof.model.parameters import Bias
 from nullproof.progress import Progress
 from nullproof.results import Column, Result, chosen
-from nullproof.words import PLAIN, cut, many, per_cent
+from nullproof.words import PLAIN, cut, many, per_cent, quoted, some
 
 _CONFIDENCE = 0.95
 # Starting worker processes takes a second or two; less work than this is done here.
@@ -436,9 +436,14 @@ class Audit(Result["AuditedPoint"]):
         seen = [[str(label) for label in labels] for labels in self._seen]
         return {
             "predicted": Column(names, self._judged, "predicted"),
-            "changed": Column(self.changed, None, "changed"),
+            "changed": Column(self.changed),
             "n_changed_worlds": Column(self.n_changed_worlds, None, "worlds that change it"),
-            "seen": Column(seen, np.arange(len(self)), "seen", ", ".join),
+            "seen": Column(
+                seen,
+                np.arange(len(self)),
+                "labels seen",
+                lambda labels: some(map(quoted, labels), 5),
+            ),
             "chance_at_most": Column(self.chance_at_most),
         }
 
@@ -512,7 +517,8 @@ class Audit(Result["AuditedPoint"]):
         return f"Audit: {self.sentence()}"
 
     def _shown_first(self) -> tuple[str, NDArray[np.intp]]:
-        return "most changed first", np.argsort(-self.n_changed_worlds, kind="stable")
+        order = np.argsort(-self.n_changed_worlds, kind="stable")
+        return "those that changed, most changed first", order[: int(self.changed.sum())]
 
     def __repr__(self) -> str:
         changed = np.flatnonzero(self.changed)

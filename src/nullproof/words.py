@@ -56,6 +56,12 @@ def cut(text: str, longest: int = 80) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
+def quoted(label: Any) -> str:
+    """Write a label, nothing for None; one with a comma stands in quotes, so that a list can be read."""
+    text = "" if label is None else cut(str(label), 60)
+    return f'"{text}"' if "," in text else text
+
+
 def ends(text: str, head: int, tail: int) -> str:
     """Return both ends of a text."""
     return f"{text[:head]} … {text[-tail:]}"

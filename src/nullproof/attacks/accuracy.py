@@ -6,6 +6,7 @@ exceeds ``k``, so one pass over the radii gives the whole curve.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -124,14 +125,17 @@ class AccuracyCurve:
     def _share(self, count: int) -> float:
         return count / max(self.n_known, 1)
 
-    def _repr_html_(self) -> str:
-        sizes = self.some_sizes(ROWS)
-        columns: dict[str, list[Any]] = {
-            f"{self.threat} in the attack": sizes,
+    def shown_rows(self, sizes: Sequence[int]) -> dict[str, list[Any]]:
+        """Return the curve at some sizes as people see it, by heading."""
+        return {
+            f"{self.threat} in the attack": [*sizes],
             "right whatever it does": [self.n_at(k) for k in sizes],
             "share": [per_cent(self.at(k)) for k in sizes],
         }
-        return shown_table(repr(self).splitlines()[0], columns, len(sizes))
+
+    def _repr_html_(self) -> str:
+        sizes = self.some_sizes(ROWS)
+        return shown_table(repr(self).splitlines()[0], self.shown_rows(sizes), len(sizes))
 
     def __repr__(self) -> str:
         head = f"AccuracyCurve: {per_cent(self.accuracy, PLAIN)} of {self.n_known:,} predictions are right"

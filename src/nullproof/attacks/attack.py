@@ -30,10 +30,12 @@ from nullproof.model.predict import winners
 from nullproof.model.verdicts import HOLDS, verdicts
 from nullproof.model.witness import World, favouring
 from nullproof.results.pictures import ROWS, shown_table
-from nullproof.words import many
+from nullproof.words import cut, many
 
 # The name of the position of a row, where rows have no key.
 _ROW = "nullproof row"
+# How many columns of an added row people see.
+_SHOWN_COLUMNS = 6
 # A prediction still holds if it is the same in every world of at most this bias.
 
 
@@ -287,15 +289,19 @@ class Attack(_Answer):
     def _value(self, blank: Cells) -> str:
         return self.index.schema.features[blank.feature].values[blank.candidates[0]]
 
-    def _repr_html_(self) -> str:
-        shown = self.blanks[:ROWS]
+    def shown_rows(self, most: int) -> tuple[dict[str, list[Any]], int]:
+        """Return which cells are blank as people see it, by heading, and how many lines there are."""
+        shown = sorted(self.blanks, key=lambda blank: -blank.n_cells)[:most]
         columns: dict[str, list[Any]] = {
             "cells": [blank.n_cells for blank in shown],
             "column": [self.index.features[blank.feature] for blank in shown],
             "value": [self._value(blank) for blank in shown],
             "label": [str(self.index.labels[blank.label]) for blank in shown],
         }
-        return shown_table(repr(self), columns, len(self.blanks))
+        return columns, len(self.blanks)
+
+    def _repr_html_(self) -> str:
+        return shown_table(repr(self), *self.shown_rows(ROWS))
 
     def __repr__(self) -> str:
         return self._headline("blank cell")
@@ -373,15 +379,23 @@ class RowAttack(_Answer):
         sizes = {"n_points": len(self.targets), "threat": "rows", "n_rows": self.n_rows}
         return {**sizes, "rows": kinds, **self._document()}
 
-    def _repr_html_(self) -> str:
-        shown = self.added[:ROWS]
+    def shown_rows(self, most: int) -> tuple[dict[str, list[Any]], int]:
+        """Return which rows are added as people see it, by heading, and how many kinds there are."""
+        shown = sorted(self.added, key=lambda own: -own.n_rows)[:most]
+        values = [self.values(own) for own in shown]
         columns: dict[str, list[Any]] = {
-            "rows": [own.n_rows for own in shown],
-            "label": [str(self.index.labels[own.label]) for own in shown],
+            "rows to add": [own.n_rows for own in shown],
+            self.index.schema.label_name: [str(self.index.labels[own.label]) for own in shown],
         }
-        for name in self.index.features[:ROWS]:
-            columns[name] = [self.values(own)[name] for own in shown]
-        return shown_table(repr(self), columns, len(self.added))
+        for name in self.index.features[:_SHOWN_COLUMNS]:
+            columns[name] = [cut(row[name], 20) for row in values]
+        n_more = len(self.index.features) - _SHOWN_COLUMNS
+        if n_more > 0:
+            columns[f"{n_more} more columns"] = ["…" for _ in shown]
+        return columns, len(self.added)
+
+    def _repr_html_(self) -> str:
+        return shown_table(repr(self), *self.shown_rows(ROWS))
 
     def __repr__(self) -> str:
         return self._headline("added row")

@@ -27,6 +27,7 @@ from nullproof.model.parameters import Alpha, Prior
 from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.progress import Progress
 from nullproof.results import Column, Result, reasons_of, tell_of
+from nullproof.words import many, quoted, rounded
 
 Threat = Literal["cells", "rows"]
 # What an enemy does to the cells or rows of a threat.
@@ -87,8 +88,8 @@ def radius(
     >>> index = CountIndex.from_rows(rows, ["yes", "yes", "yes", "no"])
     >>> found = radius(index, [("a", "x"), ("b", "y"), ("b", "x")])
     >>> found
-    Radii: 3 points, 0 not certain, 0 beyond any attack
-      cells to blank: 2 to 6, median 2
+    Radii: 3 of 3 predictions are certain
+      the weakest no longer is after 2 cells, half of those with an attack take 2 or more
     >>> np.asarray(found)
     array([6., 2., 2.])
     >>> found.rival.tolist(), found.n_raise.tolist(), found.n_lower.tolist()
@@ -280,17 +281,24 @@ class Radii(Result[Radius]):
         sizes = np.unique(self.radius[np.isfinite(self.radius)]).astype(np.int64)
         places = np.where(np.isfinite(self.radius), np.searchsorted(sizes, self.radius), -1)
         names = [str(label) for label in self.model.index.labels]
-        written = "not worked out" if any(self.not_worked_out) else None
         return {
-            "radius": Column(
-                sizes.tolist(), places, DEEDS[self.threat], lambda n: "–" if n is None else n
+            "radius": Column(sizes.tolist(), places, DEEDS[self.threat]),
+            "label": Column(
+                names, self.winner, "label now", lambda name: quoted(name) or "not certain"
             ),
-            "label": Column(names, self.winner, "label"),
-            "rival": Column(names, self.overtaker, "rival that catches up"),
+            "rival": Column(names, self.overtaker, "rival", quoted),
             "n_raise": Column(self.n_raise),
             "n_lower": Column(self.n_lower),
-            "not_worked_out": Column(self.not_worked_out, heading=written),
+            "not_worked_out": Column(self.not_worked_out),
         }
+
+    def _written(self) -> dict[str, list[Any]]:
+        columns, heading = super()._written(), DEEDS[self.threat]
+        columns[heading] = [
+            size if size is not None else "no attack" if reason is None else "not worked out"
+            for size, reason in zip(columns[heading], self.not_worked_out, strict=True)
+        ]
+        return columns
 
     def columns(self) -> dict[str, list[Any]]:
         """Return one row per point as plain columns; infinite: no attack exists."""
@@ -319,19 +327,31 @@ class Radii(Result[Radius]):
         return Radius(float(self.radius[place]), label, rival, *numbers, self.not_worked_out[place])
 
     def _shown_first(self) -> tuple[str, NDArray[np.intp]]:
-        return "weakest certain points first", self.weakest_first
+        return "weakest certain points first", np.concatenate(
+            [self.weakest_first, np.flatnonzero(self.radius == 0)]
+        )
+
+    @property
+    def headline(self) -> str:
+        """How many predictions are certain, and after how few cells or rows they no longer are."""
+        finite, n_safe = self.radius[self.broken], int(np.isinf(self.radius).sum())
+        verb = "is" if len(self) == 1 else "are"
+        said = (
+            f"{int((self.radius != 0).sum()):,} of {many(len(self), 'prediction')} {verb} certain"
+        )
+        if len(finite):
+            said += f"; the weakest no longer is after {many(int(finite.min()), self.threat[:-1])}"
+        if len(finite) > 1:
+            said += (
+                f", half of those with an attack take {rounded(float(np.median(finite)))} or more"
+            )
+        if n_safe:
+            said += f"; no attack exists for {n_safe:,} of them"
+        n_left = int(np.isnan(self.radius).sum())
+        return f"{said}; {n_left:,} not worked out" if n_left else said
 
     def _headline(self) -> str:
-        n_weak, n_safe = int((self.radius == 0).sum()), int(np.isinf(self.radius).sum())
-        head = f"Radii: {len(self):,} points, {n_weak:,} not certain, {n_safe:,} beyond any attack"
-        n_left = int(np.isnan(self.radius).sum())
-        return f"{head}, {n_left:,} not worked out" if n_left else head
+        return f"Radii: {self.headline}"
 
     def __repr__(self) -> str:
-        finite = self.radius[self.broken]
-        if not len(finite):
-            return self._headline()
-        return (
-            f"{self._headline()}\n  {DEEDS[self.threat]}: {finite.min():,.0f} to "
-            f"{finite.max():,.0f}, median {np.median(finite):,.0f}"
-        )
+        return self._headline().replace("; ", "\n  ")

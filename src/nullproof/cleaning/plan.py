@@ -338,15 +338,19 @@ class CleaningPlan:
         """Return one row per step, in the library that the points came in."""
         return native_frame(self.columns(), self.points.frame, same_rows=False)
 
-    def _repr_html_(self) -> str:
-        first = self.stages[:ROWS]
-        shown: dict[str, list[Any]] = {
-            "n_cells": [stage.n_cells for stage in first],
-            "so far": [stage.so_far for stage in first],
-            "columns (and labels)": [stage.columns() for stage in first],
-            "expected": [stage.expected for stage in first],
+    def shown_rows(self, most: int) -> tuple[dict[str, list[Any]], int]:
+        """Return the stages as people see them, by heading, and how many there are."""
+        shown = self.stages[:most]
+        columns: dict[str, list[Any]] = {
+            "cells": [stage.n_cells for stage in shown],
+            "so far": [stage.so_far for stage in shown],
+            "columns (and labels)": [stage.columns() for stage in shown],
+            "expected done": [estimate(stage.expected) for stage in shown],
         }
-        return shown_table(f"CleaningPlan: {self.headline}", shown, len(self.stages))
+        return columns, len(self.stages)
+
+    def _repr_html_(self) -> str:
+        return shown_table(f"CleaningPlan: {self.headline}", *self.shown_rows(ROWS))
 
     def __repr__(self) -> str:
         lines = [f"CleaningPlan: {self.headline}"]

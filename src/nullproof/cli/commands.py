@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.cli.options import MODELS, OPTIONS, SHARED
-from nullproof.cli.request import Following, Request, plain_bias, written_bias
+from nullproof.cli.request import Following, Request, written_bias
 from nullproof.cli.show import (
     show_accuracy_curve,
     show_attack,
@@ -34,15 +34,14 @@ from nullproof.data.points import place_of, row_names
 from nullproof.errors import NullproofError
 from nullproof.model.certify import certify as decide
 from nullproof.model.model import Model
-from nullproof.results.files import to_json, write_result
+from nullproof.results.files import write_result
 from nullproof.words import many
 
 
 def certify(request: Request) -> None:
     """Certify the points, or explain one of them."""
     bias, explained = written_bias(request.bias), request.explain
-    with working("reading and counting"):
-        index, points = request.load()
+    index, points = request.load()
     with working("certifying"):
         result = decide(index, points, bias=bias, **request.model(), **request.naming())
     if explained is not None:
@@ -63,7 +62,9 @@ def certify(request: Request) -> None:
         share=_share(result.certain),
         n_missing=index.n_missing,
         own_missing=request.own_missing,
-        bias=plain_bias(bias),
+        bias={column: float(own) for column, own in bias.items()}
+        if isinstance(bias, dict)
+        else float(bias),
     )
 
 
@@ -71,24 +72,17 @@ def radius(request: Request) -> None:
     """Find the radius of each point, or how many predictions stay right by the size of an attack."""
     from nullproof.attacks.radius import radius as radius_of
 
-    with working("reading and counting"):
-        index, points = request.load()
+    index, points = request.load()
     asked = {"threat": request.threat, "only": _only(request), **request.model()}
     if request.curve:
         _answer_curve(request, index, points, asked)
         return
-    points, naming, place = request.chosen()
+    points, naming = request.chosen()
     with working(f"finding the fewest {request.threat} for each point") as say:
         result = radius_of(index, points, on_progress=say, **asked, **naming)
     # What is not worked out is NaN: not shown to fail.
     passed = ~(result.radius < (request.min_radius or 1))
-    request.answer(
-        result,
-        show_radii,
-        _after_radius(request, result),
-        share=_share(passed),
-        place=place,
-    )
+    request.answer(result, show_radii, _after_radius(request, result), share=_share(passed))
 
 
 def _answer_curve(request: Request, index: CountIndex, points: Any, asked: dict[str, Any]) -> None:
@@ -129,12 +123,11 @@ def poison(request: Request) -> None:
     by_key = request.key is not None and request.is_lazy
     if request.output is not None:
         refuse_companion(request.output)
-    with working("reading and counting"):
-        index, points = request.load()
-        if request.output is not None or not (by_rows or by_key):
-            # Asked for now, so that a table without rows is rejected before the long work.
-            _ = request.table
-    points, naming, _ = request.chosen()
+    index, points = request.load()
+    if request.output is not None or not (by_rows or by_key):
+        # Asked for now, so that a table without rows is rejected before the long work.
+        _ = request.table
+    points, naming = request.chosen()
     with working("looking for an attack") as say:
         attack: Any = attack_on(
             index,
@@ -149,12 +142,13 @@ def poison(request: Request) -> None:
             **request.model(),
             **naming,
         )
-    if request.output is not None:
-        write_attacked(attack, request)
-    if request.json:
-        echo(to_json(attack.document() if by_rows else _with_cells(request, attack, by_key)))
-    elif request.output is None:
-        request.show(show_attack, attack, _after_poison(request, attack, by_rows))
+    request.answer(
+        attack,
+        show_attack,
+        _after_poison(request, attack, by_rows),
+        document=attack.document if by_rows else lambda: _with_cells(request, attack, by_key),
+        write=lambda _: write_attacked(attack, request),
+    )
 
 
 def _with_cells(request: Request, attack: Any, by_key: bool) -> dict[str, Any]:
@@ -182,9 +176,8 @@ def odds(request: Request) -> None:
     """Bound the odds of each label."""
     from nullproof.odds.odds import label_odds
 
-    with working("reading and counting"):
-        index, points = request.load()
-    points, naming, place = request.chosen()
+    index, points = request.load()
+    points, naming = request.chosen()
     with working("weighing the worlds") as say:
         result = label_odds(
             index,
@@ -195,7 +188,7 @@ def odds(request: Request) -> None:
             **naming,
         )
     done = result.sure.all() or not index.n_missing
-    request.answer(result, show_odds, request.then("report" if done else "clean"), place=place)
+    request.answer(result, show_odds, request.then("report" if done else "clean"))
 
 
 def clean(request: Request) -> None:
@@ -207,8 +200,7 @@ def clean(request: Request) -> None:
     if request.repaired is not None:
         refuse_companion(request.repaired)
     bias = written_bias(request.bias, USUAL_BIAS)
-    with working("reading and counting"):
-        index, points = request.load()
+    index, points = request.load()
     options = {"bias": bias, **request.model()}
     own_missing = options.pop("own_missing")
     with working("planning") as say:
@@ -226,22 +218,26 @@ def clean(request: Request) -> None:
         plan = work.plan(request.budget, say)
     if request.repaired is not None:
         write_repaired(request, work)
-    document = {**plan.document(brought), **request.of_train}
-    if request.output is not None and request.output.suffix in ENDINGS:
+
+    def write(document: dict[str, Any]) -> None:
+        if request.output.suffix not in ENDINGS:
+            write_result(request.output, plan.columns(), document)
+            tell(f"wrote {request.output}: the plan, {many(len(plan.steps), 'step')}")
+            return
         n_cells = work.write_worksheet(request.output, plan)
         how = ", in the column 'value'" if n_cells else ": no missing cell would help another point"
         tell(f"wrote {request.output}: {many(n_cells, 'cell')} to fill in{how}")
         if n_cells:
             taken = [*map(str, answers), str(request.output)]
             request.tell_next(request.again("clean", answers=taken))
-    elif request.output is not None:
-        write_result(request.output, plan.columns(), document)
-        tell(f"wrote {request.output}: the plan, {many(len(plan.steps), 'step')}")
-    if request.json:
-        echo(to_json(document))
-    elif request.output is None:
-        show = partial(show_plan, brought=brought)
-        request.show(show, plan, _after_clean(request, plan))
+
+    request.answer(
+        plan,
+        partial(show_plan, brought=brought),
+        _after_clean(request, plan),
+        document=lambda: plan.document(brought),
+        write=write,
+    )
 
 
 def _after_clean(request: Request, plan: Any) -> Following:
@@ -271,9 +267,8 @@ def report(request: Request) -> None:
         # A mistake there is named before the work, not after it.
         read(request.compare)
     bias = written_bias(request.bias)
-    with working("reading and counting"):
-        index, points = request.load()
-        labels = request.truth()
+    index, points = request.load()
+    labels = request.truth()
     with working("writing the report") as say:
         made = make(
             index,
@@ -343,8 +338,8 @@ def audit(request: Request) -> None:
 
     if request.model_name not in MODELS:
         raise NullproofError(f"--model is {request.model_name!r}; give one of {', '.join(MODELS)}")
-    with working("reading and counting"):
-        counted, points = request.load()
+    counted, points = request.load()
+    with working("reading the columns"):
         label = counted.schema.label_name
         train, test = plain_frames(counted, request.table, points)
         key = request.naming()["key"]

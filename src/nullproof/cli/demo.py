@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nullproof.cli.show import Display, headline, intervals, point_table, table
+from nullproof.cli.show import Display, headline, intervals, table
 from nullproof.counts.index import CountIndex
 from nullproof.model.certify import certify
 from nullproof.model.witness import World, witness
@@ -40,7 +40,7 @@ def show_demo(console: Console) -> None:
     )
     console.print(headline(result))
     console.print()
-    console.print(point_table(Display(console, everything=True, of_train=False), result))
+    Display(console, everything=True, of_train=False).show_rows(*result.shown_rows(len(new)))
     position = next(place for place in range(len(result)) if not result[place].certain)
     point = new.row(position, named=True)
     cells = {name: point[name] for name in index.features}

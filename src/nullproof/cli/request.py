@@ -15,7 +15,7 @@ import typer
 
 from nullproof.cli.options import COMMANDS, COUNTING, OPTIONS, TABLES, flag
 from nullproof.cli.show import Display
-from nullproof.cli.streams import console, echo, tell
+from nullproof.cli.streams import console, echo, tell, working
 from nullproof.counts.engines import open_lazily
 from nullproof.counts.engines.files import is_many
 from nullproof.counts.index import CountIndex
@@ -46,22 +46,29 @@ _NEXT = {
 
 
 class Request(SimpleNamespace):
-    """TRAIN, TEST and every option as attributes; what a command does not take has its default."""
+    """TRAIN, TEST and every option as attributes; what a command does not take has its default.
+
+    ``index`` and ``points`` are there once `load` has read them; ``place`` is the position of the point
+    that was asked about alone.
+    """
+
+    place = 0
 
     # Tables ---------------------------------------------------------------------------------------
 
     def load(self) -> tuple[CountIndex, Table]:
         """Read and count TRAIN; the points are TEST, or the rows of TRAIN."""
         refuse_reading(self.own_missing, "--own-missing")
-        points: Any = self.table if self.test is None else None
-        index = self._saved(self.train) if self.is_index else self.count()
-        for line in no_part_notice(index):
-            notice(line)
-        if self.test is not None:
-            # What TRAIN has taken may mean nothing for TEST: a sheet, where TEST is a text file.
-            options = TableOptions(file=replace(self.file, strict=self.is_index))
-            points = options.open(self.test, index.schema.label_name, index.schema, self.key)
-        self._refuse_key(index, points)
+        with working("reading and counting"):
+            points: Any = self.table if self.test is None else None
+            index = self._saved(self.train) if self.is_index else self.count()
+            for line in no_part_notice(index):
+                notice(line)
+            if self.test is not None:
+                # What TRAIN has taken may mean nothing for TEST: a sheet, where TEST is a text file.
+                options = TableOptions(file=replace(self.file, strict=self.is_index))
+                points = options.open(self.test, index.schema.label_name, index.schema, self.key)
+            self._refuse_key(index, points)
         self.index, self.points = index, points
         return index, points
 
@@ -220,23 +227,18 @@ class Request(SimpleNamespace):
         """Return the option that names the points, if they have the column of --key."""
         return {"key": self.key if self.key in self.points.names else None}
 
-    def chosen(self) -> tuple[Any, dict[str, Any], int]:
-        """Return the points asked about, the option that names them, and the position of the first.
+    def chosen(self) -> tuple[Any, dict[str, Any]]:
+        """Return the points asked about, and the option that names them.
 
         These are all points, or that of --point alone, which has its name already.
         """
         if self.point is None:
-            return self.points, self.naming(), 0
+            return self.points, self.naming()
         encoded = encode_points(self.index.schema, self.points, **self.naming())
-        place = place_of(self.point, encoded.names, len(encoded), "--point")
-        return encoded.take_whole(np.array([place])), {}, place
+        self.place = place_of(self.point, encoded.names, len(encoded), "--point")
+        return encoded.take_whole(np.array([self.place])), {}
 
     # Answers --------------------------------------------------------------------------------------
-
-    @property
-    def of_train(self) -> dict[str, bool]:
-        """What an answer says if the points are the training rows."""
-        return {"training_rows": True} if self.test is None else {}
 
     def answer(
         self,
@@ -245,7 +247,8 @@ class Request(SimpleNamespace):
         following: Following | None = None,
         *,
         share: float = 1.0,
-        place: int = 0,
+        document: Callable[[], dict[str, Any]] | None = None,
+        write: Callable[[dict[str, Any]], None] | None = None,
         **more: Any,
     ) -> None:
         """Give the result as asked: into a file, as JSON (with ``more``), or to be looked at.
@@ -254,15 +257,20 @@ class Request(SimpleNamespace):
         ----------
         share
             The share of the points that pass ``--check``.
-        place
-            The position of a point that was asked for alone.
+        document, write
+            How the JSON form is made, and how the file is written, where neither is the result's own.
         """
         failed = self.check and share < (1.0 if self.min_share is None else self.min_share)
         try:
-            if self.output is None and not self.json:
-                self.show(show, result, following, place)
-            else:
-                self._write(result, following, place, {**more, **self.of_train})
+            made = self._document(document or result.document, more)
+            if self.output is not None and write is not None:
+                write(made)
+            elif self.output is not None:
+                self._write(result, made, following)
+            if self.json:
+                echo(to_json(made))
+            elif self.output is None:
+                self._show(show, result, following)
         except BrokenPipeError:
             # Too few points pass, even if nobody reads it.
             if not failed:
@@ -270,40 +278,35 @@ class Request(SimpleNamespace):
         if failed:
             raise typer.Exit(1)
 
-    def _write(
-        self, result: Any, following: Following | None, place: int, more: dict[str, Any]
-    ) -> None:
-        """Write the result to its file, to standard output as JSON, or to both."""
-        # For many points the document takes longer than the answer.
-        document = {}
-        if self.json or self.output.suffix == ".json":
-            document = {**result.document(), **more}
-            if place:
-                document["points"][0]["point"] = place
-        if self.output is not None:
-            columns = result.file_columns()
-            if place:
-                columns["point"] = [place]
-            write_result(self.output, columns, document)
-            of = ""
-            if "point" in columns:
-                of = f": {many(len(columns['point']), 'point')}, in the order of their rows"
-                of += ", which are the training rows themselves" if self.test is None else ""
-            tell(f"wrote {self.output}{of}")
-            if following is not None:
-                self.tell_next(following[1])
-        if self.json:
-            echo(to_json(document))
+    def _document(self, make: Callable[[], dict[str, Any]], more: dict[str, Any]) -> dict[str, Any]:
+        """Return the JSON form if it is asked for: of many points it takes longer than the answer."""
+        if not (self.json or (self.output is not None and self.output.suffix == ".json")):
+            return {}
+        made = {**make(), **more}
+        if self.test is None:
+            made["training_rows"] = True
+        if self.place:
+            made["points"][0]["point"] = self.place
+        return made
 
-    def show(
-        self,
-        show: Callable[[Display, Any], None],
-        result: Any,
-        following: Following | None,
-        first: int = 0,
+    def _write(self, result: Any, document: dict[str, Any], following: Following | None) -> None:
+        """Write the result to its file, and say what is next."""
+        columns, of = result.file_columns(), ""
+        if self.place:
+            columns["point"] = [self.place]
+        write_result(self.output, columns, document)
+        if "point" in columns:
+            of = f": {many(len(columns['point']), 'point')}, in the order of their rows"
+            of += ", which are the training rows themselves" if self.test is None else ""
+        tell(f"wrote {self.output}{of}")
+        if following is not None:
+            self.tell_next(following[1])
+
+    def _show(
+        self, show: Callable[[Display, Any], None], result: Any, following: Following | None
     ) -> None:
         """Show a result on the terminal, below the name of the table and above what is next."""
-        display = Display(console(), self.all, self.test is None, first)
+        display = Display(console(), self.all, self.test is None, self.place)
         display.open(None if self.train == "-" else Path(self.train).name, self.index)
         show(display, result)
         if following is not None and not self.is_gone:
@@ -484,10 +487,3 @@ def _by_column(
         except NullproofError:
             raise NullproofError(f"{option} is {entry!r}; give {needed}") from None
     return found.get(REST, default) if not {*found} - {REST} else found
-
-
-def plain_bias(bias: Any) -> Any:
-    """Return a bias as JSON writes it."""
-    if isinstance(bias, dict):
-        return {column: float(number) for column, number in bias.items()}
-    return float(bias)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
-from collections.abc import Iterable, Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +22,11 @@ from nullproof.words import (
     PLAIN,
     cut,
     either,
-    estimate,
     many,
     odds,
     per_cent,
     some,
     span,
-    tolerance,
     verdict_meanings,
 )
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from nullproof.auditing import Audit
     from nullproof.cleaning.plan import CleaningPlan
     from nullproof.counts.index import CountIndex
-    from nullproof.data.points import RowNames
     from nullproof.model.accuracy import CertaintyCurve
     from nullproof.model.certify import Certificates
     from nullproof.model.explain import Explanation
@@ -53,7 +52,12 @@ _BIAS = (
     "Bias: how far the share of a value among the missing cells may differ from its share among the known "
     "cells of the same label and column. 0: they are just like those; 1: they may hold anything."
 )
-_WIDTH, _NAME, _LABELS, _RIVALS, _STAGES, _COLUMNS = 40, 24, 6, 6, 10, 6
+_WIDTH, _NAME, _HEAD, _CELL, _LABELS, _RIVALS, _STAGES = 40, 24, 15, 60, 6, 6, 10
+# What stands flush right: a number, also one with a word before it or with a unit.
+_DIGITS = r"[\d.,·⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+"
+_NUMBER = re.compile(
+    rf"((under|over|up to|at least|not even|[×÷]) )?{_DIGITS}( to {_DIGITS})?( %)?|–|even|no attack"
+)
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
@@ -81,9 +85,17 @@ class Display:
         """Return how many lines a table has at most."""
         return sys.maxsize if self.everything else usual
 
-    def say_more(self, count: int, what: str, limit: int | None = None) -> None:
+    def show_rows(
+        self, columns: Mapping[str, Sequence[Any]], n_rows: int, what: str = _POINTS
+    ) -> None:
+        """Print rows as a result gives them to people, and how many are not shown; ``what`` they are."""
+        rows = [*zip(*columns.values(), strict=True)]
+        if rows:
+            self.show(table([*columns], ([_short(cell) for cell in row] for row in rows)))
+        self.say_more(n_rows - len(rows), what)
+
+    def say_more(self, n_left: int, what: str) -> None:
         """Say how many lines are not shown, if any."""
-        n_left = count - (self.limit() if limit is None else limit)
         if n_left > 0:
             self.say(f"… and {n_left:,} more {what}", "dim")
 
@@ -99,52 +111,48 @@ class Display:
         self.say(f"\nNext, {what}:", "dim")
         self.console.print(Text(f"  {line}"), soft_wrap=True)
 
-    def point(self, names: RowNames | None, place: int) -> str:
-        """Return a point by its name, shortened, or by its position."""
-        return cut(shown_name(names, place if names is not None else place + self.first), _NAME)
-
 
 # Lines and tables -------------------------------------------------------------------------------------
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
-    """Return a table of plain values and of texts with a style.
+    """Return a table of plain values and of texts with a style; without any head it has no line for them.
 
-    A head that begins with ``>`` stands above a column that is flush right, one that ends with ``!`` above
-    one that is never broken into lines. Without any head there is no line for them.
+    Columns of numbers are flush right and, as verdicts, never broken into lines.
     """
-    has_heads = any(head.strip(">!") for head in heads)
-    found = Table(box=None, pad_edge=False, header_style="bold", show_header=has_heads)
-    for head in heads:
-        justify: Any = "right" if head.startswith(">") else "left"
-        # As text: a name of the data may look like markup.
-        name = Text(head.removeprefix(">").removesuffix("!"))
-        found.add_column(name, justify=justify, no_wrap=head.endswith("!"))
-    for row in rows:
-        found.add_row(*(cell if isinstance(cell, Text) else Text(_plain(cell)) for cell in row))
-    return found
+    lines = [
+        [cell if isinstance(cell, Text) else Text(_plain(cell)) for cell in row] for row in rows
+    ]
+    drawn = Table(box=None, pad_edge=False, header_style="bold", show_header=any(heads))
+    for place, head in enumerate(heads):
+        cells = [line[place].plain for line in lines if line[place].plain]
+        is_number = 2 * sum(_NUMBER.fullmatch(cell) is not None for cell in cells) > len(cells)
+        drawn.add_column(
+            # As text: a name of the data may look like markup.
+            Text(textwrap.fill(head, _HEAD, break_long_words=False) if is_number else head),
+            justify="right" if is_number else "left",
+            no_wrap=is_number or head == "verdict",
+        )
+        if head == "verdict":
+            for line in lines:
+                line[place].stylize(_STYLES.get(line[place].plain, ""))
+    for line in lines:
+        drawn.add_row(*line)
+    return drawn
 
 
 def _plain(cell: Any) -> str:
     if cell is None:
         return ""
-    return f"{cell:,}" if isinstance(cell, int) else str(cell)
+    # No-break spaces are for pages.
+    return f"{cell:,}" if isinstance(cell, int) else str(cell).replace("\u00a0", " ")
 
 
-def _heading(names: RowNames | None) -> str:
-    """Return the heading above points: that of the key, or ``point`` above positions."""
-    return ">point" if names is None else cut(names.column.removeprefix(">"), _NAME)
-
-
-def _label(label: Any) -> str:
-    """Write a label; one with a comma stands in quotes, so that a list of labels can be read."""
-    text = "" if label is None else cut(str(label), 60)
-    return f'"{text}"' if "," in text else text
-
-
-def _short(text: str) -> Text:
-    """Return a text that is cut off where the line is full."""
-    return Text(text, no_wrap=True, overflow="ellipsis")
+def _short(cell: Any) -> Text:
+    """Return a cell that is cut off where the line is full."""
+    if isinstance(cell, Text):
+        return cell
+    return Text(cut(_plain(cell), _CELL), no_wrap=True, overflow="ellipsis")
 
 
 def _bar(share: float, width: int = _WIDTH, style: str = "cyan") -> Text:
@@ -170,8 +178,7 @@ def show_certificates(display: Display, result: Certificates) -> None:
         display.say(f"\n{_BIAS}", "dim")
     if len(result):
         display.say("\nThe points, the weakest first:\n")
-        display.show(point_table(display, result))
-    display.say_more(len(result), _POINTS)
+    display.show_rows(*result.shown_rows(display.limit(), display.first))
 
 
 def headline(result: Certificates) -> Text:
@@ -196,36 +203,12 @@ def headline(result: Certificates) -> Text:
     return line.append(sentence, style="bold")
 
 
-def point_table(display: Display, result: Certificates) -> Table:
-    """Return one line per point, the one that holds the least far first."""
-    places = np.argsort(np.nan_to_num(result.tolerance, nan=-1), kind="stable")[: display.limit()]
-    part, names = result.take(places), result.points.names
-    lines = part.listed_columns()
-    rivals = [
-        some(map(_label, others), 3) or _label(rival)
-        for others, rival in zip(lines["others"], lines["rival"], strict=True)
-    ]
-    judged = {True: "right", False: "wrong", None: ""}
-    columns: dict[str, list[Any]] = {
-        _heading(names): [display.point(names, place) for place in places.tolist()],
-        "predicted": [_short("tie" if label is None else label) for label in lines["predicted"]],
-        "verdict!": [Text(verdict, _STYLES[verdict]) for verdict in lines["verdict"]],
-        ">holds up to": [tolerance(bias) for bias in part.tolerance.tolist()],
-        "rival": [_short(rival) for rival in rivals],
-        ">not known": [count or "" for count in lines["n_own_missing"]],
-        "right?!": [judged[right] for right in lines.get("right", [])],
-    }
-    # A column without a word would take the room of others.
-    columns = {name: cells for name, cells in columns.items() if any(map(str, cells))}
-    return table([*columns], zip(*columns.values(), strict=True))
-
-
 def _groups(result: Certificates) -> Table:
     """Return per verdict how many points have it, how many of them are right, and what it means."""
-    heads = ["verdict!", ">points!", ">share!", "what it means"]
+    heads = ["verdict", "points", "share", "what it means"]
     rows = [
         [
-            Text(verdict, _STYLES[verdict]),
+            verdict,
             result.n_of(verdict),
             per_cent(result.n_of(verdict) / max(len(result), 1), PLAIN),
             meaning,
@@ -233,7 +216,7 @@ def _groups(result: Certificates) -> Table:
         for verdict, meaning in verdict_meanings(result.threshold, result.learned).items()
     ]
     if result.truth is not None:
-        heads.insert(3, ">right!")
+        heads.insert(3, "right")
         for row, verdict in zip(rows, _STYLES, strict=True):
             row.insert(3, per_cent(result.truth.groups[verdict].accuracy, PLAIN))
     return table(heads, rows)
@@ -312,12 +295,12 @@ def show_explanation(display: Display, why: Explanation) -> None:
     display.say(line, "bold")
     display.say(f"{why.sentence()}.\n")
     display.show(_explained(why))
-    display.say_more(len(why.terms), "cells: --json gives them all", SHOWN)
+    display.say_more(len(why.terms) - SHOWN, "cells: --json gives them all")
     if len(why.leads) > 1:
         display.say("\nThe whole factor against each other label:\n")
         weakest = sorted(why.leads.items(), key=lambda pair: pair[1].least)[:_RIVALS]
         rows = ([rival, *_factors(why, lead, str(rival))] for rival, lead in weakest)
-        display.show(table(["label", ">least", ">known cells", ">greatest"], rows))
+        display.show(table(["label", "least", "known cells", "greatest"], rows))
     within = "" if why.model.unbiased is why.model else " (within the bias)"
     display.say(
         f"\n× speaks for {why.label}, ÷ for {why.rival}; all factors multiply to the last line. "
@@ -350,9 +333,9 @@ def _explained(why: Explanation) -> Table:
     rows.append([Text("prior", "italic"), "", *_factors(why, same), bar(same)])
     rows.append([Text("all together", "bold"), "", *_factors(why, why.total), ""])
     sides = cut(f"{why.rival} ← → {why.label}", width)
-    found = table(["cell", "value", ">least", ">known cells", ">greatest", f"{sides}!"], rows)
+    found = table(["cell", "value", "least", "known cells", "greatest", sides], rows)
     found.columns[0].overflow = found.columns[1].overflow = "fold"
-    found.columns[-1].min_width = width
+    found.columns[-1].min_width, found.columns[-1].no_wrap = width, True
     return found
 
 
@@ -375,17 +358,8 @@ def _factors(why: Explanation, lead: Sequence[float], rival: str | None = None) 
 
 def show_radii(display: Display, result: Radii) -> None:
     """Print a histogram of the radii and a table with the weakest points first."""
-    radius, names = result.radius, result.names
-    finite = radius[(radius > 0) & np.isfinite(radius)]
-    n_safe, verb = int(np.isinf(radius).sum()), "is" if len(result) == 1 else "are"
-    said = f"{int((radius != 0).sum()):,} of {many(len(result), 'prediction')} {verb} certain"
-    if len(finite):
-        said += f"; the weakest no longer is after {many(int(finite.min()), result.threat[:-1])}"
-    if len(finite) > 1:
-        said += f", half of those with an attack take {np.median(finite):,g} or more"
-    if n_safe:
-        said += f"; no attack exists for {n_safe:,} of them"
-    display.say(f"\n{said}.\n", "bold")
+    display.say(f"\n{result.headline}.\n", "bold")
+    finite = result.radius[result.broken]
     if len(finite) > 1:
         display.say(f"{_DEEDS[result.threat]} before a prediction is no longer certain:\n")
         bars = histogram(finite, 8)
@@ -394,28 +368,9 @@ def show_radii(display: Display, result: Radii) -> None:
             (span(bar["start"], bar["stop"]), _bar(bar["n_points"] / most), bar["n_points"])
             for bar in bars
         ]
-        display.show(table([">", "", ""], rows))
-    places = np.concatenate([result.weakest_first, np.flatnonzero(radius == 0)])
-    if len(places):
-        display.say("")
-        weakest = ((place, result[place]) for place in places[: display.limit()].tolist())
-        lines = (
-            (
-                display.point(names, place),
-                _size(one),
-                _label(one.label) if one.radius else "not certain",
-                _label(one.rival),
-            )
-            for place, one in weakest
-        )
-        display.show(table([_heading(names), ">radius", "label now", "rival"], lines))
-    display.say_more(len(places), _POINTS)
-
-
-def _size(one: Any) -> str:
-    if one.not_worked_out is not None:
-        return "not worked out"
-    return "no attack" if math.isinf(one.radius) else f"{one.radius:,.0f}"
+        display.show(table(["", "", ""], rows))
+    display.say("")
+    display.show_rows(*result.shown_rows(display.limit(), display.first))
 
 
 def show_attack(display: Display, attack: Attack | RowAttack) -> None:
@@ -424,41 +379,10 @@ def show_attack(display: Display, attack: Attack | RowAttack) -> None:
     n_weak = sum(target.radius == 0 for target in attack.targets)
     if n_weak:
         display.say(f"{n_weak:,} of the points were not certain before and cost nothing.\n")
-    by_cells: Any = hasattr(attack, "blanks")
-    heads, rows = _blanked(attack) if by_cells else _added(attack)
-    if rows:
-        what = "lines: --all shows them, --json lists each cell"
-        what = what if by_cells else "kinds of rows: --json gives them all"
-        display.show(table(heads, rows[: display.limit()]))
-        display.say_more(len(rows), what)
+    columns, n_lines = attack.shown_rows(display.limit())
+    if n_lines:
+        display.show_rows(columns, n_lines, "lines: --all shows them, --json gives them all")
         display.say(f"\n{attack.effect}")
-
-
-def _blanked(attack: Any) -> tuple[list[str], list[Any]]:
-    features, labels = attack.index.schema.features, attack.index.labels
-    rows = [
-        (
-            blank.n_cells,
-            features[blank.feature].name,
-            features[blank.feature].values[blank.candidates[0]],
-            str(labels[blank.label]),
-        )
-        for blank in sorted(attack.blanks, key=lambda blank: -blank.n_cells)
-    ]
-    return [">cells", "column", "value", "label"], rows
-
-
-def _added(attack: Any) -> tuple[list[str], list[Any]]:
-    names = attack.index.features[:_COLUMNS]
-    more = len(attack.index.features) - len(names)
-    heads = [">rows", "label", *names, *([f"{more} more columns"] if more else [])]
-    rows = []
-    for added in sorted(attack.added, key=lambda added: -added.n_rows):
-        values = attack.values(added)
-        cells = [cut(values[name], 20) for name in names]
-        label = str(attack.index.labels[added.label])
-        rows.append((added.n_rows, label, *cells, *(["…"] if more else [])))
-    return heads, rows
 
 
 def show_accuracy_curve(display: Display, curve: AccuracyCurve) -> None:
@@ -466,10 +390,9 @@ def show_accuracy_curve(display: Display, curve: AccuracyCurve) -> None:
     right, known = int(curve.right.sum()), many(curve.n_known, "prediction")
     display.say(f"\n{right:,} of {known} with a known true label are right\n", "bold")
     display.say("right, and so whatever the missing cells hold and whatever an attack does:\n")
-    deed = {"cells": "training cells blanked or wrong", "rows": "training rows added"}
     sizes = curve.steps.tolist() if display.everything else curve.some_sizes()
-    rows = ((k, _bar(curve.at(k)), per_cent(curve.at(k), PLAIN), curve.n_at(k)) for k in sizes)
-    display.show(table([f">{deed[curve.threat]}", "", ">share", ">points"], rows))
+    bars = {"": [_bar(curve.at(k)) for k in sizes]}
+    display.show_rows({**curve.shown_rows(sizes), **bars}, len(sizes))
     if not display.everything and len(curve.steps) > len(sizes):
         display.say("--all shows every step, --json or -o FILE gives them", "dim")
 
@@ -479,29 +402,24 @@ def show_accuracy_curve(display: Display, curve: AccuracyCurve) -> None:
 
 def show_odds(display: Display, result: LabelOdds) -> None:
     """Print how many predictions are the same in nearly all worlds, and bars of the weakest points."""
-    n_certain, n_likely = int((result.same[:, 0] == 1).sum()), int(result.sure.sum())
-    line = Text("\n")
+    headline = result.headline
     if len(result) == 1:
-        label = "" if result.predicted[0] is None else f"{result.predicted[0]}: "
-        line.append(f"{label}{result.sentence(0)}\n", style="bold")
-    else:
-        of = f"{n_likely:,} of {len(result):,} predictions"
-        line.append(f"{of} are the same in at least 99 % of the worlds", style="bold")
-        line.append(f", {n_certain:,} of them in all\n")
-    display.show(line)
+        label = result.predicted[0]
+        headline = result.sentence(0) if label is None else f"{label}: {result.sentence(0)}"
+    display.say(f"\n{headline}\n", "bold")
+    (heading, names), *_ = result.shown_rows(display.limit(), display.first)[0].items()
     rows: list[Sequence[Any]] = []
-    for position in result.weakest()[: display.limit()].tolist():
+    for name, position in zip(names, result.weakest().tolist(), strict=False):
         lower, upper = result.lower[position].tolist(), result.upper[position].tolist()
         order = [i for i in np.argsort(-result.upper[position], kind="stable") if upper[i] > 0]
         order.sort(key=lambda i: i != result.winners[position])
         for rank, i in enumerate(order[:_LABELS]):
-            name = "" if rank else display.point(result.names, position)
-            bounds = lower[i], upper[i]
-            rows.append((name, str(result.labels[i]), _bounds(*bounds), odds(*bounds, PLAIN)))
+            first, bounds = "" if rank else name, (lower[i], upper[i])
+            rows.append((first, str(result.labels[i]), _bounds(*bounds), odds(*bounds, PLAIN)))
         if len(order) > _LABELS:
             rows.append(("", Text(f"… {len(order) - _LABELS:,} more", style="dim"), "", ""))
-    display.show(table([_heading(result.names), "label", "share of the worlds", ">"], rows))
-    display.say_more(len(result), _POINTS)
+    display.show(table([heading, "label", "share of the worlds", ""], rows))
+    display.say_more(len(result) - display.limit(), _POINTS)
 
 
 def _bounds(lower: float, upper: float, width: int = 24) -> Text:
@@ -530,25 +448,25 @@ def show_plan(display: Display, plan: CleaningPlan, brought: dict[str, Any] | No
 
 
 def _show_stages(display: Display, plan: CleaningPlan) -> None:
-    limit, width = display.limit(_STAGES), 12
+    width = 12
     display.say("Look up these missing cells of the training table first:\n")
     whole = max(plan.n_points - plan.n_done, 1)
-    rows = []
-    for stage in plan.stages[:limit]:
+    columns, n_stages = plan.shown_rows(display.limit(_STAGES))
+    columns[""] = []
+    for stage in plan.stages[: display.limit(_STAGES)]:
         bar = _bar(min(max((stage.expected - plan.n_done) / whole, 0), 1), width, "green")
-        bar.append("·" * (width - len(bar)), "dim")
-        columns, expected = _short(stage.columns()), estimate(stage.expected)
-        rows.append((stage.n_cells, stage.so_far, columns, expected, bar))
-    display.show(table([">cells!", ">so far!", "columns (and labels)", ">done!", "!"], rows))
-    what = "lines: --all shows them, --json lists every step"
-    display.say_more(len(plan.stages), what, limit)
+        columns[""].append(bar.append("·" * (width - len(bar)), "dim"))
+    display.show_rows(columns, n_stages, "lines: --all shows them, --json lists every step")
     rest = plan.n_cells - plan.stages[-1].so_far
     if rest:
         display.say(
             f"{many(rest, 'cell')} probably bring nothing more; points near a tie may need them.",
             "dim",
         )
-    display.say("Done: the points expected to be done after a line and those above it.", "dim")
+    display.say(
+        "Expected done: the points done after a line and those above it.",
+        "dim",
+    )
     if plan.stop is not None:
         display.say(f"\n{plan.stop.sentence}")
 
@@ -564,22 +482,13 @@ def _show_brought(display: Display, brought: dict[str, Any]) -> None:
         )
     for entry in gained[:SHOWN]:
         display.say(f"  point {entry.get('key') or entry['point']} is done: {entry['label']}")
-    display.say_more(len(gained), "points: --json lists all", SHOWN)
+    display.say_more(len(gained) - SHOWN, "points: --json lists all")
 
 
 def show_audit(display: Display, result: Audit) -> None:
     """Print what was seen, and the predictions that changed in most worlds first."""
     display.say(f"\n{result.sentence()}.\n", "bold")
-    order = np.argsort(-result.n_changed_worlds, kind="stable")[: int(result.changed.sum())]
-    if len(order):
-        names, rows = result.points.names, []
-        for place in order[: display.limit()].tolist():
-            one = result[place]
-            others = ", ".join(_label(label) for label in one.seen if label != one.predicted)
-            n_worlds = f"{one.n_changed_worlds:,} of {result.n_worlds:,}"
-            rows.append((display.point(names, place), str(one.predicted), others, n_worlds))
-        display.show(table([_heading(names), "predicted", "also seen", ">worlds"], rows))
-        display.say_more(len(order), _POINTS)
+    display.show_rows(*result.shown_rows(display.limit(), display.first))
     display.say(f"\n{result.confidence()}", "dim")
 
 

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
 
 def write_attacked(attack: Any, request: Request) -> None:
-    """Write the table with the attacked cells blank, or the added rows, and the counts of before."""
-    path: Path = request.output
+    """Write the table with the attacked cells blank, or the added rows."""
     if hasattr(attack, "blanks"):
         changes: dict[str, dict[int, Any]] = {}
         for row, column in attack.cells(request.table):
@@ -44,30 +43,29 @@ def write_attacked(attack: Any, request: Request) -> None:
         training = TrainingTable.open(attack.index.schema, request.table)
         frame = training.extended(attack.rows(), nw.from_native(_as_read(request)))
         what = f"{many(attack.n_rows, 'row')} more"
-    companion = _write(attack.index, path, frame)
-    train = "standard input" if request.train == "-" else request.train
-    tell(f"wrote {path}: {train} with {what}; {attack.effect}")
-    # Also with -q: counted anew, such a table seems unharmed.
-    line = f"wrote {companion}: the counts of {train}; count {path} like it, or its bins move and points "
-    typer.echo(f"{line}seem certain again", err=True)
-    request.tell_next(request.altered(path, companion))
+    _write_altered(request, attack.index, request.output, frame, f"{what}; {attack.effect}")
 
 
 def write_repaired(request: Request, work: Work) -> None:
-    """Write TRAIN with the answers, and beside it the counts of the table before."""
-    path, changes = request.repaired, work.cleaner.changes()
-    companion = _write(work.index, path, set_cells(nw.from_native(_as_read(request)), changes))
-    tell(f"wrote {path}: TRAIN with {many(sum(map(len, changes.values())), 'answer')}")
-    tell(f"wrote {companion}: the counts from before; count {path} like it, or its bins move")
-    request.tell_next(request.altered(path, companion))
+    """Write TRAIN with the answers."""
+    changes = work.cleaner.changes()
+    frame = set_cells(nw.from_native(_as_read(request)), changes)
+    what = many(sum(map(len, changes.values())), "answer")
+    _write_altered(request, work.index, request.repaired, frame, what)
 
 
-def _write(index: CountIndex, path: Path, frame: Any) -> Path:
-    """Write a table in the format of its name, and the counts beside it."""
+def _write_altered(request: Request, index: CountIndex, path: Path, frame: Any, what: str) -> None:
+    """Write TRAIN altered, in the format of its name, and beside it the counts of the table before."""
     if path.suffix == ".csv":
         frame = _with_clear_points(frame, index.schema.formats)
     write = frame.write_csv if path.suffix == ".csv" else frame.write_parquet
-    return write_with_companion(index, path, write)
+    companion = write_with_companion(index, path, write)
+    train = "standard input" if request.train == "-" else request.train
+    tell(f"wrote {path}: {train} with {what}")
+    # Also with -q: counted anew, a table that was attacked seems unharmed.
+    line = f"wrote {companion}: the counts of {train}; count {path} like it, or its bins and weights change"
+    typer.echo(line, err=True)
+    request.tell_next(request.altered(path, companion))
 
 
 def _with_clear_points(frame: pl.DataFrame, formats: tuple[tuple[str, str], ...]) -> pl.DataFrame:

@@ -25,7 +25,7 @@ from nullproof.model.verdicts import HOLDS, VERDICTS, Verdicts, verdicts
 from nullproof.progress import Progress
 from nullproof.results import Column, Result, label_sets
 from nullproof.results.pictures import ROWS, intervals, shown_figure
-from nullproof.words import either, many
+from nullproof.words import either, many, quoted, some
 from nullproof.words import tolerance as written_tolerance
 
 _NAMES = np.array(VERDICTS, dtype=object)
@@ -358,7 +358,6 @@ class Certificates(Result["Certificate"]):
         """Return the columns; ``right`` is the last, if true labels are known."""
         names = [str(label) for label in self.labels]
         possible, others = label_sets(names, self.possible, self.predicted_positions)
-        own_missing = "own missing cells" if self.n_own_missing.any() else None
         columns = {
             "predicted": Column(
                 names,
@@ -370,17 +369,31 @@ class Certificates(Result["Certificate"]):
             "certain": Column(self.certain),
             "label": Column(names, self.verdicts.winner),
             "possible": possible,
-            "others": replace(others, heading="other possible labels", written=", ".join),
+            "others": others,
             "tolerance": Column(
                 self.tolerance,
-                heading="holds up to a bias of",
+                heading="holds up to",
                 written=lambda bias: written_tolerance(math.nan if bias is None else bias),
             ),
-            "rival": Column(names, self.tolerances.rival),
-            "n_own_missing": Column(self.n_own_missing, None, own_missing),
+            "rival": Column(names, self.tolerances.rival, "rival", quoted),
+            "n_own_missing": Column(
+                self.n_own_missing, heading="own missing", written=lambda n: n or None
+            ),
         }
         if self._right is not None:
-            columns["right"] = Column([False, True], self._right, "right")
+            columns["right"] = Column(
+                [False, True], self._right, "right?", {True: "right", False: "wrong"}.get
+            )
+        return columns
+
+    def _written(self) -> dict[str, list[Any]]:
+        columns = super()._written()
+        others = self.declared()["others"].listed()
+        # Every rival where several labels are possible; else the one that catches up first.
+        columns["rival"] = [
+            some(map(quoted, labels), 3) or rival
+            for labels, rival in zip(others, columns["rival"], strict=True)
+        ]
         return columns
 
     def document(self) -> dict[str, Any]:

@@ -159,12 +159,18 @@ class LabelOdds(Result[dict[Any, tuple[float, float]]]):
             return "labels tie: nothing is predicted"
         return f"{odds(low, high, sign)} of the worlds give the same label"
 
-    def _headline(self) -> str:
-        n_sure = int(self.sure.sum())
+    @property
+    def headline(self) -> str:
+        """How many predictions are the same in nearly all worlds."""
+        n_sure, n_always = int(self.sure.sum()), int((self.same[:, 0] == 1).sum())
+        verb = "is" if n_sure == 1 else "are"
         return (
-            f"LabelOdds: {n_sure:,} of {many(len(self), 'prediction')} "
-            f"{'is' if n_sure == 1 else 'are'} the same in at least 99 % of the worlds"
+            f"{n_sure:,} of {many(len(self), 'prediction')} {verb} the same in at least 99 % of the "
+            f"worlds, {n_always:,} of them in all"
         )
+
+    def _headline(self) -> str:
+        return f"LabelOdds: {self.headline}"
 
     def weakest(self) -> NDArray[np.intp]:
         """Return the positions of the points, those with the least share of the worlds first."""
@@ -220,7 +226,7 @@ def label_odds(
     >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
     >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
     >>> label_odds(index, [("a", "x"), ("a", "y")], cells="uniform")
-    LabelOdds: 1 of 2 predictions is the same in at least 99 % of the worlds
+    LabelOdds: 1 of 2 predictions is the same in at least 99 % of the worlds, 1 of them in all
       0: yes, 100 % of the worlds give the same label
       1: labels tie: nothing is predicted
     """

@@ -1,7 +1,7 @@
 """What every result is: a sequence with one row per point that declares its columns once.
 
-The frame, the columns of a file, the JSON rows, the repr and the notebook's table of a result follow from
-`Result.declared`.
+The frame, the columns of a file, the JSON rows, the repr and the table that notebook and terminal show
+of a result follow from `Result.declared`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nullproof.data.points import RowNames, shown_name
 from nullproof.data.sources import native_frame
 from nullproof.errors import notice
 from nullproof.results.pictures import ROWS, shown_table, stack
-from nullproof.words import many
+from nullproof.words import cut, many
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 _JOINED = " | "
 _REPR_ROWS = 5
+_LONGEST_NAME = 40
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,9 @@ class Column:
     places
         Which of the distinct values each row has; -1 for none.
     heading
-        The name that a notebook gives the column; None if it does not show it.
+        The name that notebook and terminal give the column; None if they do not show it.
     written
-        How a notebook writes a value.
+        How they write a value.
     """
 
     values: Sequence[Any] | NDArray[Any]
@@ -107,7 +108,7 @@ class Result(Generic[Item]):
         raise NotImplementedError
 
     def _shown_first(self) -> tuple[str, NDArray[np.intp]]:
-        """Return in which order a notebook lists the points: in words, and as positions."""
+        """Return in which order people see the points: in words, and as positions."""
         return "", np.arange(len(self))
 
     def _all_columns(self) -> dict[str, Column]:
@@ -155,15 +156,38 @@ class Result(Generic[Item]):
     def __iter__(self) -> Iterator[Item]:
         return (self._item(place) for place in range(len(self)))
 
+    def _written(self) -> dict[str, list[Any]]:
+        """Return the columns that people see, by heading."""
+        return {
+            column.heading: [column.written(value) for value in column.listed()]
+            for column in self.declared().values()
+            if column.heading is not None
+        }
+
+    def shown_rows(self, most: int, first: int = 0) -> tuple[dict[str, list[Any]], int]:
+        """Return up to ``most`` points as people see them, by heading, and how many points are listed.
+
+        A column without a word would take the room of others, so it is left out. ``first`` is the
+        position of the first point, where it was asked for alone.
+        """
+        (names, _), (_, places) = self._origin(), self._shown_first()
+        shown = places[:most]
+        columns = self.take(shown)._written()
+        is_named = names is not None and names.column not in columns
+        heading = cut(names.column, _LONGEST_NAME) if names is not None and is_named else "point"
+        offset = first if names is None else 0
+        points = [cut(shown_name(names, at + offset), _LONGEST_NAME) for at in shown.tolist()]
+        with_words = {
+            name: cells
+            for name, cells in columns.items()
+            if not points or any(cell not in (None, "") for cell in cells)
+        }
+        return {heading: points, **with_words}, len(places)
+
     def _repr_html_(self) -> str:
-        (names, _), (order, places) = self._origin(), self._shown_first()
-        first = places[:ROWS]
-        columns = {"point": [shown_name(names, place) for place in first.tolist()]}
-        for column in self.take(first).declared().values():
-            if column.heading is not None:
-                columns[column.heading] = [column.written(value) for value in column.listed()]
+        order, _ = self._shown_first()
         headline = f"{self._headline()}; {order}" if order else self._headline()
-        return shown_table(headline, columns, len(places), self._share_bar())
+        return shown_table(headline, *self.shown_rows(ROWS), self._share_bar())
 
     def _share_bar(self) -> str:
         """Draw how many points have each verdict, where they have verdicts."""
