@@ -220,7 +220,7 @@ COMMANDS: dict[str, Command] = {
         "\n\nWhat changes is proven by two completed tables; that the rest stays the same is not proven.",
         "audit train.csv test.csv --label churn --model random-forest",
         (
-            *(key for key in TABLE if key not in ("weights", "memory_limit")),
+            *(key for key in TABLE if key not in ("weights", "binning", "bins", "memory_limit")),
             *("bias", "model_name", "worlds", "seed", "check", "min_share", "all", *_ANSWER),
         ),
         {

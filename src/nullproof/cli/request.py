@@ -19,7 +19,7 @@ from nullproof.cli.streams import console, echo, tell, working
 from nullproof.counts.engines import open_lazily
 from nullproof.counts.engines.files import is_many
 from nullproof.counts.index import CountIndex
-from nullproof.counts.storage import is_saved, warn_of_companion
+from nullproof.counts.storage import companion_of, is_saved, warn_of_companion
 from nullproof.data.labels import true_labels
 from nullproof.data.missing import written_spellings
 from nullproof.data.notices import no_part_notice
@@ -325,7 +325,7 @@ class Request(SimpleNamespace):
     def again(self, command: str, **more: Any) -> str:
         """Write a command on the same tables with the options that it takes too, and with more."""
         values = {key: getattr(self, key) for key in OPTIONS if key not in _OWN} | more
-        files = [values.pop("train", self.train), self.test]
+        files = [values.pop("train", self.train), values.pop("test", self.test)]
         options = {
             flag(key): values[key]
             for key in COMMANDS[command].takes
@@ -340,8 +340,12 @@ class Request(SimpleNamespace):
 
     def altered(self, path: Path, companion: Path) -> str:
         """Write the command that certifies with a table that was written here: UTF-8 with a header."""
-        settled = dict.fromkeys((*COUNTING, "label", "encoding", "no_header", "sheet", "skip_rows"))
-        return self.again("certify", **settled, train=path, like=companion)
+        reading = ("encoding", "no_header", "sheet", "skip_rows")
+        settled = dict.fromkeys((*COUNTING, "label", *reading))
+        # These options are for both tables, and TEST alone needs them now: ask about the rows of TRAIN.
+        is_odd = any(getattr(self, key) != OPTIONS[key].default for key in reading)
+        test = None if is_odd else self.test
+        return self.again("certify", **settled, train=path, test=test, like=companion)
 
 
 # What cannot be asked for together: each rejected by its name before any work is done -------------------
@@ -400,6 +404,8 @@ def refuse_output(request: Request, endings: Iterable[str]) -> None:
     for option, path, wanted in targets:
         if path is None:
             continue
+        if str(path) == "-":
+            raise NullproofError(f"{option} is -, which names no file; give a name")
         if wanted and path.suffix not in wanted:
             raise NullproofError(
                 f"{option} {path} names no format by its ending; end it in {either([*wanted], 'or')}"
@@ -414,9 +420,10 @@ def refuse_output(request: Request, endings: Iterable[str]) -> None:
             raise NullproofError(
                 f"{option} {path} lies in {folder}, which is read; give another folder"
             )
-        if any(_same_file(path, other) for other in taken):
+        written = [path] if request.like is None else [path, companion_of(path)]
+        if any(_same_file(own, other) for own in written for other in taken):
             raise NullproofError(
-                f"{option} {path} is a file that is read or written; give another name"
+                f"{option} {path} is already an input or output of this command; give another name"
             )
         taken.append(path)
 

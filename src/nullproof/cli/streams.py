@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # What moves the cursor, clears the screen or turns text round: C0 but for tabs and line ends, C1, bidi.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # How Python is told beside a flag: ``keep=("id",) or --keep "id"``, ``keep or --keep``.
-_KEYWORD = re.compile(r"""\w+=(?:\([^()]*\)|"\w*") or (?=--)|\b(\w+) or (?=--)""")
+_KEYWORD = re.compile(r"""\w+=(?:\((?:[^()"]|"[^"]*")*\)|"\w*") or (?=--)|\b(\w+) or (?=--)""")
 # Before this, nobody wonders how long it will take, and a guess would be wild.
 _SECONDS = 2.0
 
