@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
@@ -13,8 +15,9 @@ import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from nullproof import CountIndex, NullproofError, NullproofWarning, annotate, audit
+from nullproof import CountIndex, NullproofError, NullproofWarning, annotate, audit, certify
 
+ZERO: Any = 0
 FEW = pl.DataFrame({"f": list("aaab"), "g": [None, "x", "y", "x"], "y": list("ttss")})
 
 
@@ -77,6 +80,44 @@ def _share_of_a_column_left_out() -> bool:
     return index.columns["n"].missing == (index + index).columns["n"].missing == 0.5
 
 
+def _in_file(lines: list[str], **options: Any) -> CountIndex:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "t.csv"
+        path.write_text("\n".join(lines) + "\n")
+        return CountIndex.from_table(path, "y", weights="equal", **options)
+
+
+def _numbers_after_spaces() -> bool:
+    lines = [f"u, {7 * k + 1}.5, {'pq'[k >= 1500]}" for k in range(3000)]
+    return _in_file(["g,x,y", *lines]).columns["x"].kind == "number"
+
+
+def _few_texts_among_numbers() -> bool:
+    rows = [[str(k * (j + 3) % 11) for j in range(10)] for k in range(40)]
+    rows[7][2] = rows[7][5] = "tbd"
+    lines = [",".join([*row, "pq"[k % 2]]) for k, row in enumerate(rows)]
+    return _in_file([",".join([*(f"m{j}" for j in range(10)), "y"]), *lines]).n_rows == 40
+
+
+def _named_in_a_format(spelling: str, *others: str) -> bool:
+    cells = [spelling, *others] * 3
+    lines = [f"{cell};{'pq'[k % 2]}" for k, cell in enumerate(cells)]
+    return _in_file(["x;y", *lines], binning="none", missing=[spelling]).n_missing == 3
+
+
+def _tuples_in_the_order_of_features() -> bool:
+    table = {"x1": [*"aabb"] * 6, "x0": [*"baba"] * 6, "y": [*"ppqq"] * 6}
+    index = CountIndex.from_table(table, "y", weights="equal")
+    return str(certify(index, ("a", "b")).predicted) == "p"
+
+
+def _question_mark_in_categories() -> bool:
+    table = {"x": ["a", "b", "a", "?"] * 6, "y": [*"pqpq"] * 6}
+    index = CountIndex.from_table(pl.DataFrame(table), "y", weights="equal")
+    points = pd.DataFrame({"x": pd.Categorical(["a", "?"])})
+    return [*certify(index, points).n_own_missing] == [0, 1]
+
+
 def _refused(ask: Callable[[], Any]) -> bool:
     with pytest.raises(NullproofError):
         ask()
@@ -91,6 +132,17 @@ CASES: dict[str, Callable[[], bool]] = {
         lambda part: duckdb.from_arrow(part.to_arrow())
     ),
     "the share of a column left out stays when counts are added": _share_of_a_column_left_out,
+    "numbers after spaces are numbers": _numbers_after_spaces,
+    "a row with few texts among numbers is data": _few_texts_among_numbers,
+    "a named spelling with a comma": lambda: _named_in_a_format("99,9", "3,14", "2,71", "1,5"),
+    "a named spelling of a date": lambda: _named_in_a_format(
+        "01/01/1900", "31/01/2024", "15/02/2024"
+    ),
+    "missing=0 names 0": lambda: (
+        CountIndex.from_table({"x": [0, 1, 2, 0], "y": [*"pqpq"]}, "y", missing=ZERO).n_missing == 2
+    ),
+    "tuples in the order of features": _tuples_in_the_order_of_features,
+    "a question mark among the categories of points": _question_mark_in_categories,
     "None is no label": lambda: _refused(
         lambda: CountIndex.from_table(FEW, "y").update([("a", "x")], [None])
     ),

@@ -173,7 +173,7 @@ class Missing:
             by_column = {str(name): trimmed(own) for name, own in missing.items()}
             named = by_column.pop(REST, ())
         else:
-            named = trimmed(missing or ())
+            named = trimmed(() if missing is None else missing)
         if missing_only is not None and named:
             raise NullproofError(
                 f"missing is {named!r} and missing_only {trimmed(missing_only)!r}; give "

@@ -160,7 +160,8 @@ class Schema:
         """
         names = tuple(feature.name for feature in self.features)
         numbered = tuple(f"x{j}" for j in range(width))
-        return numbered if {*numbered} == {*names, *self.left_out} else names
+        in_order = tuple(name for name in numbered if name in self.position) == names
+        return numbered if in_order and {*numbered} == {*names, *self.left_out} else names
 
 
 @dataclass(frozen=True)

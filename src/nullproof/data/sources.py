@@ -208,14 +208,17 @@ class Table:
         """Read the column of a feature learned before."""
         name = feature.name
         rule = self.missing.settled(name, feature.kind, feature.domain, in_file=self.in_file)
-        return self._read(name, rule)
+        return self._read(name, rule, learning=False)
 
-    def _read(self, name: str, rule: Rule) -> Column:
+    def _read(self, name: str, rule: Rule, *, learning: bool = True) -> Column:
         if name not in self.columns:
             raise no_such_column(name, self.names)
         column = self.get(name)
         if self.rows is not None:
             column = column.rows(self.rows)
+        if not learning:
+            # The training table has declared what is a value, not the type of these cells.
+            column.declared = ()
         column = read_column(name, column, rule)
         if name in self.taken:
             column.taken = (*column.taken, *self.taken[name])

@@ -44,11 +44,16 @@ def type_file(frame: pl.DataFrame, asked: Reading, *, semicolons: bool = False) 
         if series.dtype == pl.String and name not in asked.as_text
     }
     formats = {name: form for name, form in (asked.like or {}).items() if name in rules}
-    plain = {name: format_named(form).plain(columns[name]) for name, form in formats.items()}
+    plain = {
+        name: _made_plain(columns[name], format_named(form), rules[name])
+        for name, form in formats.items()
+    }
     typed = {name: type_texts(plain.get(name, columns[name]), rules[name]) for name in rules}
     texts = [name for name in rules if typed[name] is None]
     odd_rows = _rows_of_no_data([columns[name] for name in texts], rules, frame.height)
-    if odd_rows:
+    read = {**columns, **{name: pair[0] for name, pair in typed.items() if pair is not None}}
+    # Descriptions stand in every column of numbers; a row with a few texts among numbers is data.
+    if odd_rows and sum(own.dtype.is_numeric() for own in read.values()) < len(texts):
         which, hold = ("row", "holds") if len(odd_rows) == 1 else ("rows", "hold")
         notice(
             f"left out {which} {some([row + 1 for row in odd_rows], 3)} below the header, which {hold} "
@@ -61,7 +66,7 @@ def type_file(frame: pl.DataFrame, asked: Reading, *, semicolons: bool = False) 
         for name in texts:
             form = finder.look_at(name, columns[name], rules[name])
             if form is not None:
-                typed[name] = type_texts(form.plain(columns[name]), rules[name])
+                typed[name] = type_texts(_made_plain(columns[name], form, rules[name]), rules[name])
         formats = finder.formats()
     taken = {}
     for name, pair in typed.items():
@@ -69,6 +74,14 @@ def type_file(frame: pl.DataFrame, asked: Reading, *, semicolons: bool = False) 
             columns[name], taken[name] = pair[0], pair[1].taken
     table = table_of_polars(pl.DataFrame(columns), asked.missing)
     return replace(table, in_file=True, taken=taken, formats=formats)
+
+
+def _made_plain(texts: pl.Series, form: Format, rule: Rule) -> pl.Series:
+    """Return texts made plain by a format, but for those that were named as missing."""
+    if not rule.named:
+        return form.plain(texts)
+    is_named = texts.str.strip_chars().is_in([*rule.named]).fill_null(value=False)
+    return texts.zip_with(is_named, form.plain(texts))
 
 
 def _rows_of_no_data(
@@ -153,6 +166,7 @@ def _numbers(series: pl.Series, rule: Rule) -> tuple[pl.Series, Found] | None:
     """Return numbers among which texts mean missing, or have spaces around them."""
     import polars as pl
 
+    series = series.str.strip_chars(" \t\r\n")
     floats = series.cast(pl.Float64, strict=False)
     odd = series.filter(floats.is_null() | ~floats.is_finite()).drop_nulls().unique().to_list()
     if len(odd) > _MANY_ODD:
@@ -161,7 +175,7 @@ def _numbers(series: pl.Series, rule: Rule) -> tuple[pl.Series, Found] | None:
     if found is None:
         return None
     if odd:
-        series = series.set(series.is_in([*found.gone]), None).str.strip_chars(" \t\r\n")
+        series = series.set(series.is_in([*found.gone]), None)
         floats = series.cast(pl.Float64, strict=False)
     if series.null_count() == len(series):
         return None
@@ -169,7 +183,7 @@ def _numbers(series: pl.Series, rule: Rule) -> tuple[pl.Series, Found] | None:
     if whole.null_count() == series.null_count():
         return whole, found
     # Large integers beside fractions, or beyond 64 bits, would be rounded.
-    large = series.filter(floats.abs() > LARGEST_DOUBLE_INTEGER).unique().head(_MANY_ODD)
+    large = series.filter(floats.abs() >= LARGEST_DOUBLE_INTEGER).unique().head(_MANY_ODD)
     digits = [value for value in large.to_list() if value.lstrip("+-").isdigit()]
     if any(as_number(value) is None or int(float(value)) != int(value) for value in digits):
         return None
