@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 Row = Sequence[Any]
@@ -45,7 +45,7 @@ def credal_labels(rows: Sequence[Row], labels: Sequence[Any], point: Row) -> set
 
 
 def compare(
-    certificates: Sequence[Any], rows: Sequence[Row], labels: Sequence[Any], points: Sequence[Row]
+    certificates: Iterable[Any], rows: Sequence[Row], labels: Sequence[Any], points: Sequence[Row]
 ) -> int:
     """Check that what it decides is certain, with the same label; return how many points it decides."""
     n_decided = 0
