@@ -90,7 +90,10 @@ def _split(name: str, path: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
     frame = frame_of(name, path, most_rows=N_ROWS + N_POINTS)
     frame = frame.filter(pl.col(LABELS[name]).is_not_null())
     n_train = min(N_ROWS, len(frame) * 3 // 4)
-    return frame[:n_train], frame[n_train:]
+    train = frame[:n_train]
+    # A column without a known cell cannot be filled by chance.
+    held = [column.name for column in train if column.null_count() < n_train]
+    return train.select(held), frame[n_train:].select(held)
 
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:
