@@ -78,7 +78,8 @@ def test_a_point_is_explained(server: Served, example: Example) -> None:
     )
     for place in range(len(new)):
         answer = server.client.get(f"/api/analyses/{name}/points/{place}").json()
-        assert answer["cells"] == {f: new[f][place] for f in index.features}
+        values = {cell["feature"]: cell["value"] for cell in answer["values"]}
+        assert values == {name: new[name][place] for name in index.features}
         assert answer["certain"] == certificates[place].certain
         assert answer["radius"] == radii[place]
         if not answer["certain"]:
@@ -86,24 +87,6 @@ def test_a_point_is_explained(server: Served, example: Example) -> None:
             assert shown == {label: pair[0] for label, pair in odds[place].items()}
             winners = [set(world["winners"]) for world in answer["worlds"]]
             assert winners[0] != winners[1]
-
-
-def test_a_point_is_edited(server: Served, example: Example) -> None:
-    """Any values can be judged: known, missing, candidates, never seen."""
-    name, index, _ = example
-    points = [
-        {"age": "18-35", "in_us": "no", "income": "low", "claim": "no"},
-        {"age": None, "in_us": "yes", "income": "low", "claim": "no"},
-        {"age": ["18-35", "over 55"], "in_us": "yes", "income": "low", "claim": "no"},
-        {"age": "never", "in_us": "yes", "income": "low", "claim": "no"},
-    ]
-    for values in points:
-        answer = server.client.post(f"/api/analyses/{name}/point", json={"values": values})
-        expected = certify(index, values)
-        assert answer.json()["possible"] == list(expected.possible), values
-    left_out = server.client.post(f"/api/analyses/{name}/point", json={"values": {"age": "18-35"}})
-    nulls = dict.fromkeys(index.features) | {"age": "18-35"}
-    assert left_out.json()["possible"] == list(certify(index, nulls).possible)
 
 
 def test_downloads(server: Served, example: Example) -> None:
@@ -146,7 +129,7 @@ def ordered(server: Served, points: str | bytes | None = POINTS, **order: Any) -
 def test_every_answer_follows_the_settings(
     server: Served, index: CountIndex, points: pl.DataFrame, own_missing: Any, bias: float
 ) -> None:
-    """List, point, typed point and file say what `certify` says with the same options."""
+    """List, point and file say what `certify` says with the same options."""
     own = f"/api/analyses/{ordered(server, own_missing=own_missing, bias=bias)}"
     expected = certify(index, points, alpha=1, own_missing=own_missing, bias=bias)
     page = server.client.get(f"{own}/points", params={"limit": 100}).json()
@@ -159,13 +142,9 @@ def test_every_answer_follows_the_settings(
         assert line["tolerance"] == (None if one.tolerance != one.tolerance else one.tolerance)
         assert (line["rival"], line["n_own_missing"]) == (one.rival, one.n_own_missing)
     for place in range(0, 40, 7):
-        values = {name: points[name][place] for name in FEATURES}
         answer = server.client.get(f"{own}/points/{place}").json()
-        typed = server.client.post(f"{own}/point", json={"values": values}).json()
-        # Values that were typed are no row of the table: they have no place and no true label.
-        of_rows = {"point": None, "truth": None, "right": None, "html": typed["html"]}
-        assert {**answer, **of_rows} == typed
-        assert answer["cells"] == values
+        values = {cell["feature"]: cell["value"] for cell in answer["values"]}
+        assert values == {name: points[name][place] for name in FEATURES}
         # Possible labels and supports are those of all worlds, whatever the bias.
         strict = certify(index, points[place], alpha=1, own_missing=own_missing)[0]
         assert answer["possible"] == [*strict.possible]
@@ -244,9 +223,8 @@ def test_points_have_names_and_true_labels(server: Served, tables: tuple[str, st
     assert [(line["key"], line["truth"]) for line in lines] == [
         *(("m1", "q"), ("m2", "q"), ("m3", "p")),
     ]
-    features = server.client.get(f"{own}/features").json()
-    assert [feature["name"] for feature in features] == ["a", "b"]
     one = server.client.get(f"{own}/points/2").json()
+    assert {cell["feature"] for cell in one["values"]} == {"a", "b"}
     assert (one["key"], one["truth"]) == ("m3", "p")
 
     def found(**asked: Any) -> list[int]:
@@ -405,7 +383,7 @@ def test_failed_analyses_say_why(server: Served) -> None:
         error = state(server.client, name)["error"]
         assert reason in error
         assert str(server.folder) not in error
-        for path in ("document", "points/0", "features", "files/certificates.csv", "sections"):
+        for path in ("document", "points/0", "files/certificates.csv", "sections"):
             told(server.client.get(f"/api/analyses/{name}/{path}"), 409, "failed", reason)
 
 
@@ -416,8 +394,7 @@ def test_questions_about_nothing(server: Served, example: Example) -> None:
     told(client.get("/api/analyses/none/document"), 404, "no analysis")
     told(client.delete("/api/analyses/none"), 404, "no analysis")
     told(client.get(f"{own}/points/8"), 404, "0 to 7")
-    told(client.post(f"{own}/point", json={"values": {"ages": 3}}), 400, "'ages'", "age, in_us")
-    told(client.post(f"{own}/point", content=b"{"), 422, "JSON")
+    told(client.post("/api/analyses", content=b"{"), 422, "JSON")
     told(client.get("/nowhere"), 404, "/openapi.json")
     told(client.put("/api/limits"), 405, "PUT")
     told(client.get("/static/%2e%2e/app.py"), 404)
@@ -426,13 +403,9 @@ def test_questions_about_nothing(server: Served, example: Example) -> None:
 # The API as a whole --------------------------------------------------------------------------------
 
 
-def test_the_examples_of_the_api_work(server: Served, example: Example) -> None:
-    """What OpenAPI shows as a question can be asked."""
-    name, *_ = example
+def test_the_example_of_the_api_works(server: Served) -> None:
+    """What OpenAPI shows as an order can be ordered."""
     forms = server.client.get("/openapi.json").json()["components"]["schemas"]
-    question = forms["PointQuestion"]["examples"][0]
-    answer = server.client.post(f"/api/analyses/{name}/point", json=question)
-    assert answer.status_code == 200, answer.text
     order = {**forms["Order"]["examples"][0]}
     order["table"] = server.client.post("/api/example").json()["train"]["id"]
     analysed(server.client, **order)
@@ -451,7 +424,7 @@ def test_the_script_of_the_docs(
     names["client"].close()
     assert names["analysis"]["state"] == "done"
     answers = [line for line in script.splitlines() if line.startswith("client.")]
-    assert len(answers) == 8
+    assert len(answers) == 7
 
 
 def test_the_oldest_make_room(tmp_path: Path) -> None:

@@ -97,9 +97,8 @@ def test_problems_are_shown(browser: Browser, server: Served, tmp_path: Path) ->
     page.click(RUN)
     wait_for_result(page)
     show_part(page, "rows")
-    page.route("**/api/analyses/*/point", lambda route: route.abort())
-    page.click("text=Try other values")
-    page.locator(".trial select").first.select_option(index=1)
+    page.route("**/api/analyses/*/points/*", lambda route: route.abort())
+    page.locator("tr[data-point]").last.click()
     page.wait_for_selector(".one-row [role=alert] >> text=does not answer")
     page.context.close()
 
@@ -173,18 +172,13 @@ def test_the_theme_can_be_switched(page: Page) -> None:
 # Rows and changed tables ---------------------------------------------------------------------------
 
 
-def test_a_row_and_its_values(page: Page) -> None:
-    """A click opens a row; other values are judged at once, and the way back is one click."""
+def test_a_row(page: Page) -> None:
+    """A click opens a row: its verdict, its values and two worlds that disagree."""
     show_example(page)
     show_part(page, "rows")
     open_row(page, 2)
     assert "Two worlds that disagree" in page.inner_text(".one-row")
     assert page.locator(".one-row .tag").first.inner_text() == "open"
-    page.click("text=Try other values")
-    page.locator(".trial").get_by_label("age").select_option("=18-35")
-    page.wait_for_selector(".one-row .tag.certain")
-    page.click("text=Back to its own values")
-    page.wait_for_selector(".one-row #point-2 .tag.open")
 
 
 def test_rows_are_sorted_found_and_taken_home(page: Page) -> None:
@@ -317,11 +311,6 @@ def test_keyboard_only(page: Page, server: Served) -> None:
     press_until(page, "tr[data-point='3'] button")
     page.keyboard.press("Enter")
     page.wait_for_selector(".one-row #point-3")
-    press_until(page, ".trial summary")
-    page.keyboard.press("Enter")
-    press_until(page, ".trial select")
-    page.keyboard.press("ArrowUp")
-    page.wait_for_selector(".one-row #point-3", state="detached")
     page.focus("#tab-rows")
     for _ in range(2):
         page.keyboard.press("ArrowRight")

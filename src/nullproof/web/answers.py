@@ -1,29 +1,26 @@
-"""What can be asked of a finished analysis: lists of points, one point, a point with other values.
+"""What can be asked of a finished analysis: lists of points, and one point.
 
 Everything is worked out by the library; here it is only asked.
 """
 
 from __future__ import annotations
 
-import math
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.attacks.radius import radii_of
-from nullproof.data import types
-from nullproof.data.points import Points, encode_quietly
-from nullproof.model.certify import Certificates, certificates_of
+from nullproof.data.points import Points
+from nullproof.model.certify import Certificates
 from nullproof.model.verdicts import VERDICTS, verdicts
 from nullproof.reporting import render
 from nullproof.reporting import rows as details
 from nullproof.results.files import to_csv
 from nullproof.web.forms import Wanted
 from nullproof.web.limits import RequestError
-from nullproof.words import cut, some, text
+from nullproof.words import cut, text
 
 
 def listed(certificates: Certificates, wanted: Wanted) -> dict[str, Any]:
@@ -151,63 +148,7 @@ def one_point(certificates: Certificates, place: int) -> dict[str, Any]:
             404,
             f"there is no point {cut(str(place), 30)}; positions go from 0 to {len(points) - 1}",
         )
-    # Each cell as it was in its table; None for every spelling of missing.
-    assert points.frame is not None
-    cells = {
-        name: None if missing else _plain(points.frame[name][place])
-        for name, missing in zip(
-            certificates.model.index.features, points.missing[:, place], strict=True
-        )
-    }
-    row = _described(certificates, place)
-    return {**row, "html": render.row(row), "cells": cells}
-
-
-def typed_point(certificates: Certificates, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all that is known of a point with any values; it has no place and no name."""
-    row = _described(certificates_of(certificates.model, _typed(certificates, values)), 0)
-    html = render.row({**row, "key": "with other values"})
-    cells = {name: _plain(cell) for name, cell in values.items()}
-    return {**row, "point": None, "html": html, "cells": cells}
-
-
-def _described(certificates: Certificates, place: int) -> dict[str, Any]:
-    """Return what a report says of one point."""
     places, strict = np.array([place]), certificates.model.unbiased
-    point = certificates.points.take(places)
-    fragile = radii_of(strict, point, verdicts(strict, point))
-    return details.points(certificates, fragile, places)[0]
-
-
-def _typed(certificates: Certificates, values: Mapping[str, Any]) -> Points:
-    """Read a point that a client wrote: one value per feature, None where it is not known."""
-    index = certificates.model.index
-    unknown = [name for name in values if name not in index.schema.position]
-    if unknown:
-        raise RequestError(
-            400,
-            f"there is no feature {cut(unknown[0])!r}; the features are {some(index.features, 10)}",
-        )
-    for name, cell in values.items():
-        for number in cell if isinstance(cell, list) else [cell]:
-            if isinstance(number, int) and abs(number) > sys.float_info.max:
-                raise RequestError(
-                    400,
-                    f"the value of {cut(name)!r} is a number of more than 300 digits; give one that a "
-                    "double can hold, or text",
-                )
-    whole = {name: values.get(name) for name in index.features}
-    return encode_quietly(index.schema, whole).read(certificates.points.own_missing)
-
-
-def _plain(cell: Any) -> Any:
-    """Return a cell as JSON has it."""
-    cell = cell.to_list() if hasattr(cell, "to_list") else cell
-    if isinstance(cell, list | tuple):
-        return [_plain(part) for part in cell]
-    if types.is_missing(cell):
-        return None
-    is_plain = isinstance(cell, str | bool) or (
-        isinstance(cell, int | float) and math.isfinite(cell) and abs(cell) < 2**53
-    )
-    return cell if is_plain else types.text(cell)
+    own = points.take(places)
+    row = details.points(certificates, radii_of(strict, own, verdicts(strict, own)), places)[0]
+    return {**row, "html": render.row(row)}

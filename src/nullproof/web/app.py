@@ -30,7 +30,7 @@ from nullproof.reporting import render
 from nullproof.results.files import to_csv, to_json
 from nullproof.web import answers
 from nullproof.web.analysis import Analysis, File, Ordered, Result, Sheet, check_sheet, worksheet
-from nullproof.web.forms import Bias, ErrorForm, Order, PointQuestion, Wanted
+from nullproof.web.forms import Bias, ErrorForm, Order, Wanted
 from nullproof.web.guard import Guard
 from nullproof.web.jobs import Job, Workers
 from nullproof.web.limits import RequestError, Settings, error_body, shown_name
@@ -406,29 +406,6 @@ def listed_file(request: Request, analysis: str, wanted: Chosen) -> Response:
 def point(request: Request, analysis: str, point: Annotated[int, InPath(ge=0)]) -> Response:
     """Give all about one point: support intervals, odds, radius, two worlds that disagree."""
     return _json(answers.one_point(_result(request, analysis).certificates, point))
-
-
-@router.post("/analyses/{analysis}/point", tags=["points"])
-def judge(request: Request, analysis: str, question: PointQuestion) -> Response:
-    """Judge a point with any values."""
-    return _json(answers.typed_point(_result(request, analysis).certificates, question.values))
-
-
-@router.get("/analyses/{analysis}/features", tags=["points"])
-def features(request: Request, analysis: str) -> list[dict[str, Any]]:
-    """List the features with their first values, to write a point with."""
-    features = _result(request, analysis).certificates.model.index.schema.features
-    room = max(2, min(60, 20_000 // max(len(features), 1)))
-    return [
-        {
-            "name": feature.name,
-            "kind": feature.kind,
-            "binned": bool(feature.edges),
-            "values": list(feature.values[:room]),
-            "n_values": feature.n_values,
-        }
-        for feature in features
-    ]
 
 
 def _json(content: Any) -> Response:

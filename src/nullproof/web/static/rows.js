@@ -7,7 +7,6 @@ import {
   count,
   debounced,
   el,
-  field,
   fill,
   help,
   many,
@@ -18,8 +17,6 @@ import {
 } from "./dom.js";
 
 const SIZE = 20;
-const MOST_FIELDS = 100;
-const UNKNOWN = "not known";
 // More steps where most predictions part.
 const STEPS = [0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9, 1];
 const KINDS = ["all", "certain", "holds", "open"];
@@ -60,13 +57,11 @@ function meaning(bias) {
 }
 
 export class Rows {
-  constructor(result, told, features) {
+  constructor(result, told) {
     Object.assign(this, {
       result,
-      features,
       turn: 0,
       chosen: null,
-      opened: null,
       offset: 0,
       sort: "tolerance",
       down: false,
@@ -340,84 +335,15 @@ export class Rows {
     }
     if (focus) this.result.address({ row: place });
     try {
-      // A row that is open already is drawn at once: values tried in it must not be lost to a late answer.
-      if (place !== this.opened?.place) {
-        const row = await ask(`analyses/${this.result.id}/points/${place}`);
-        if (place !== this.chosen) return;
-        this.opened = { place, row };
-      }
-      this.#draw(this.opened.row);
-      if (focus) this.panel.querySelector("article").focus();
+      const row = await ask(`analyses/${this.result.id}/points/${place}`);
+      if (place !== this.chosen) return;
+      // Escaped by the server, which has put the data into it.
+      this.panel.innerHTML = row.html;
+      const drawn = this.panel.firstElementChild;
+      drawn.classList.add("chosen");
+      if (focus) drawn.focus();
     } catch (failed) {
-      this.opened = null;
       fill(this.panel, problem(failed.message));
     }
   }
-
-  #draw(row) {
-    // Escaped by the server, which has put the data into it.
-    const drawn = el("div");
-    drawn.innerHTML = row.html;
-    drawn.firstElementChild.classList.add("chosen");
-    fill(this.panel, drawn, this.#trial(row, drawn));
-  }
-
-  // Other values for the same row, judged at once.
-  #trial(row, drawn) {
-    const values = { ...row.cells };
-    let turn = 0;
-    const judge = debounced(200, async () => {
-      const own = ++turn;
-      const told = await ask(`analyses/${this.result.id}/point`, { method: "POST", body: { values } })
-        .catch((failed) => failed);
-      // The answer to older values would stand beside newer ones.
-      if (own !== turn) return undefined;
-      if (told instanceof Error) return fill(drawn, problem(told.message));
-      drawn.innerHTML = told.html;
-      return drawn.firstElementChild.classList.add("chosen");
-    });
-    const fields = this.features.slice(0, MOST_FIELDS).map((feature) =>
-      field(
-        short(feature.name, 40),
-        control(feature, values[feature.name], (value) => {
-          values[feature.name] = value;
-          judge();
-        }),
-      )
-    );
-    return el(
-      "details",
-      { className: "trial" },
-      el("summary", {}, "Try other values"),
-      el("div", { className: "fields" }, fields),
-      button("Back to its own values", () => this.#draw(row)),
-    );
-  }
-}
-
-// What a value is chosen with: a list where that is short, else it is typed.
-function control(feature, now, set) {
-  if (feature.binned || feature.n_values > feature.values.length || Array.isArray(now)) {
-    const isNumber = feature.kind === "number";
-    return el("input", {
-      type: isNumber ? "number" : "text",
-      step: "any",
-      value: now === null ? "" : String(now),
-      placeholder: UNKNOWN,
-      autocomplete: "off",
-      oninput: ({ target }) =>
-        set(target.value === "" ? null : isNumber ? Number(target.value) : target.value),
-    });
-  }
-  const text = now === null ? null : String(now);
-  const strange = text !== null && !feature.values.includes(text);
-  return choice(
-    [
-      ["", UNKNOWN],
-      ...feature.values.map((value) => [`=${value}`, value]),
-      ...(strange ? [[`=${text}`, `${text} (never seen)`]] : []),
-    ],
-    text === null ? "" : `=${text}`,
-    { onchange: ({ target }) => set(target.value === "" ? null : target.value.slice(1)) },
-  );
 }
