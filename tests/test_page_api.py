@@ -97,8 +97,6 @@ def test_downloads(server: Served, example: Example) -> None:
     assert saved.headers["content-disposition"].startswith("attachment; filename=")
     expected = certify(index, new).certain.tolist()
     assert pl.read_csv(io.BytesIO(saved.content))["certain"].to_list() == expected
-    listed = server.client.get(path + "certificates.json").json()["points"]
-    assert [point["certain"] for point in listed] == expected
     assert server.client.get(path + "report.html").text.startswith("<!doctype html>")
     assert server.client.get(path + "document.json").json()["certain"]["n_certain"] == sum(expected)
     told(server.client.get(path + "passwd"), 422, "report.html")
@@ -441,11 +439,3 @@ def test_the_oldest_make_room(tmp_path: Path) -> None:
         assert codes == [404, 200, 200]
     # An analysis holds its table a moment longer than it takes to be done.
     until(lambda: [*server.folder.iterdir()] == [])
-
-
-def test_the_old_go(tmp_path: Path) -> None:
-    """What nobody asked for in a while is dropped, with its file."""
-    with served(tmp_path, max_age=0) as server:
-        table = upload(server.client, HOLES)["id"]
-        assert server.client.get(f"/api/tables/{table}").status_code == 404
-        assert [*server.folder.iterdir()] == []

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import secrets
 import tempfile
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -127,7 +126,6 @@ class Analysis(Job):
         super().__init__(analyse, ordered)
         # Until it is over it needs its tables, whoever deletes them meanwhile.
         self.ordered, self._uploads, self._on_end = ordered, [*uploads], on_end
-        self.asked_at = time.monotonic()
 
     def release(self) -> None:
         """Let go of the tables."""
@@ -145,12 +143,6 @@ class Analysis(Job):
     def discard(self) -> None:
         """Stop working."""
         self.cancel()
-
-    def stop_if_abandoned(self) -> None:
-        """Stop working for somebody who does not ask any more."""
-        patience = self.ordered.order.patience
-        if patience is not None and time.monotonic() - self.asked_at > patience:
-            self.cancel()
 
     @property
     def result(self) -> Result:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 import traceback
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -47,9 +46,6 @@ STATIC = Path(__file__).parent / "static"
 _WORKERS = 2
 # Those beyond wait with their bytes unread, so that the disk does not fill up.
 _UPLOADS_AT_ONCE = 512
-_LOOK = 0.5
-# What is asked about so few points is answered sooner than a thread begins.
-_FEW = 1000
 _ERRORS: dict[int | str, dict[str, Any]] = {
     code: {"model": ErrorForm, "description": meaning}
     for code, meaning in (
@@ -76,15 +72,11 @@ class Desk:
 
     def __init__(self, settings: Settings, folder: Path) -> None:
         self.settings, self.folder = settings, folder
-        age, most = settings.max_age, settings.max_tables
-        self.tables: Store[Upload] = Store(
-            "table", number=most, size=8 * settings.max_upload, age=age
-        )
-        self.worksheets: Store[Sheet] = Store(
-            "worksheet", number=most, size=settings.max_upload, age=age
-        )
+        most = settings.max_tables
+        self.tables: Store[Upload] = Store("table", number=most, size=8 * settings.max_upload)
+        self.worksheets: Store[Sheet] = Store("worksheet", number=most, size=settings.max_upload)
         self.analyses: Store[Analysis] = Store(
-            "analysis", number=settings.max_analyses, size=settings.memory, age=age
+            "analysis", number=settings.max_analyses, size=settings.memory
         )
         self.workers, self.readers = Workers(_WORKERS), Workers(_WORKERS)
         self.uploading = anyio.Semaphore(_UPLOADS_AT_ONCE)
@@ -101,13 +93,6 @@ class Desk:
             raise copy(job.error)
         return job.outcome
 
-    async def watch(self) -> None:
-        """Look now and then for work that nobody waits for any more."""
-        while True:
-            await anyio.sleep(_LOOK)
-            for analysis in self.analyses:
-                analysis.stop_if_abandoned()
-
     def close(self) -> None:
         """Stop all work and delete all files."""
         self.workers.close()
@@ -122,10 +107,7 @@ def make_app(settings: Settings, folder: Path) -> Guard:
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(desk.watch)
-            yield
-            tasks.cancel_scope.cancel()
+        yield
         desk.close()
 
     app = FastAPI(
@@ -284,9 +266,7 @@ def order(request: Request, order: Order) -> dict[str, Any]:
 @router.get("/analyses/{analysis}", tags=["analyses"])
 async def state(request: Request, analysis: str) -> dict[str, Any]:
     """Give the state of an analysis, how far it is, and what was ordered."""
-    found = _desk(request).analyses.get(analysis)
-    found.asked_at = time.monotonic()
-    return {"id": analysis, **found.document()}
+    return {"id": analysis, **_desk(request).analyses.get(analysis).document()}
 
 
 @router.delete("/analyses/{analysis}", tags=["analyses"], status_code=204, response_model=None)
@@ -307,9 +287,7 @@ def sections(request: Request, analysis: str) -> list[dict[str, str]]:
     return [part._asdict() for part in render.parts(_result(request, analysis).document)]
 
 
-Name = Literal[
-    "report.html", "certificates.csv", "certificates.json", "document.json", "worksheet.csv"
-]
+Name = Literal["report.html", "certificates.csv", "document.json", "worksheet.csv"]
 _TYPES = {"html": "text/html", "csv": "text/csv", "json": "application/json"}
 
 
@@ -353,16 +331,6 @@ def _written(result: Result, name: str) -> str:
         return render.html(result.document)
     if name == "certificates.csv":
         return to_csv(result.certificates.file_columns())
-    if name == "certificates.json":
-        found = result.certificates
-        more: dict[str, Any] = {
-            "n_missing": found.model.index.n_missing,
-            "own_missing": found.points.own_missing,
-            "bias": float(max(found.model.bias, default=1)),
-        }
-        if result.document["asked"]["training_rows"]:
-            more["training_rows"] = True
-        return to_json({**found.document(), **more})
     return to_json(result.document)
 
 
@@ -390,8 +358,6 @@ Chosen = Annotated[Wanted, Query()]
 async def points(request: Request, analysis: str, wanted: Chosen) -> Response:
     """List verdicts, some at a time."""
     found = _result(request, analysis).certificates
-    if len(found) <= _FEW:
-        return _json(answers.listed(found, wanted))
     return _json(await anyio.to_thread.run_sync(answers.listed, found, wanted))
 
 

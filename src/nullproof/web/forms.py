@@ -81,10 +81,6 @@ class Order(Form):
         [], max_length=100, description="Ids of worksheets that were filled in, to be taken first."
     )
     compare: str | None = Field(None, description="Id of an analysis to show beside this one.")
-    patience: Annotated[float, Field(gt=0)] | None = Field(
-        None,
-        description="Cancel the analysis if nobody asks for its state for so many seconds; null: never.",
-    )
 
 
 class Wanted(BaseModel):

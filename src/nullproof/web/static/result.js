@@ -8,7 +8,6 @@ import { Rows } from "./rows.js";
 const FILES = [
   ["report.html", "Report", "one HTML file, to send round"],
   ["certificates.csv", "Predictions", "CSV, one line per row"],
-  ["certificates.json", "Predictions", "JSON, as the command line writes it"],
   ["document.json", "All numbers", "JSON, what the report says"],
 ];
 const SHEET = {
