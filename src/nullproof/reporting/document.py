@@ -33,7 +33,7 @@ from nullproof.cleaning.plan import CleaningPlan, plan_of, usual_goal
 from nullproof.data.notices import standing_notices
 from nullproof.data.points import evenly, unseen_notices
 from nullproof.data.schema import ONE
-from nullproof.model.accuracy import BIASES, Truth
+from nullproof.model.accuracy import Truth
 from nullproof.model.certify import Certificates, certificates_of
 from nullproof.model.model import Model
 from nullproof.model.verdicts import VERDICTS, verdicts
@@ -60,8 +60,11 @@ LIMIT = 200
 _BUDGET = 40_000
 _MOST_STAGES, _MOST_SETS, _BARS = 20, 12, 10
 _MOST_STEPS, _MOST_DRAWN = 200, 200
-# Closer together near 0, where most predictions stop holding.
-_DRAWN = tuple(sorted({*BIASES, *((step / 60) ** 2 for step in range(61))}))
+# The biases of the curve and of the page's slider, close together where most predictions stop holding.
+_DRAWN = (
+    *(0.0, 0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08),
+    *(0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+)
 # What somebody types who has an index in Python, with the options of the report.
 _CALLS = {"clean": "cleaning_plan(index, points)", "radius": "radius(index, points)"}
 # Notices of what ``unused`` lists.
@@ -347,7 +350,8 @@ def _assumptions(judged: Certificates) -> list[str]:
 def _curve(judged: Certificates) -> dict[str, Any]:
     """Count the predictions that hold as the bias grows: at a few biases to read, at many to draw."""
     curve = judged.curve()
-    drawn = curve.columns(_DRAWN)
+    asked = () if judged.threshold is None else (judged.threshold,)
+    drawn = curve.columns(sorted({*_DRAWN, *asked}))
     return {
         **curve.columns(),
         "drawn": {name: drawn[name] for name in ("bias", "n_hold", "share")},

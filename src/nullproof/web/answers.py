@@ -5,7 +5,6 @@ Everything is worked out by the library; here it is only asked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -109,32 +108,6 @@ def _found(points: Points, typed: str) -> NDArray[np.bool_]:
 
 def _has(name: str, typed: str) -> bool:
     return typed.casefold() in name.casefold()
-
-
-def curve(certificates: Certificates, biases: Sequence[float]) -> dict[str, Any]:
-    """Count how many predictions hold at some biases, and how many of the labelled ones are right.
-
-    ``tolerances`` counts the points by tolerance, in steps of a twentieth; those that not even a bias
-    of 0 decides come first.
-    """
-    tolerance = certificates.tolerance
-    known = tolerance[~np.isnan(tolerance)]
-    counts, _ = np.histogram(known, bins=np.linspace(0, 1, 21))
-    return {
-        "n_points": len(certificates),
-        "n_certain": int((tolerance == 1).sum()),
-        "at": [
-            {
-                "bias": step.bias,
-                "n_hold": step.n_hold,
-                "n_open": step.rest.n_points,
-                "accuracy_hold": step.hold.accuracy,
-                "accuracy_open": step.rest.accuracy,
-            }
-            for step in certificates.curve().points(biases)
-        ],
-        "tolerances": [len(tolerance) - len(known), *counts.tolist()],
-    }
 
 
 # One point -----------------------------------------------------------------------------------------

@@ -23,13 +23,12 @@ from starlette.requests import ClientDisconnect
 
 from nullproof import __version__
 from nullproof.errors import NullproofError
-from nullproof.model.accuracy import BIASES
 from nullproof.model.parameters import written_number
 from nullproof.reporting import render
 from nullproof.results.files import to_csv, to_json
 from nullproof.web import answers
 from nullproof.web.analysis import Analysis, File, Ordered, Result, Sheet, check_sheet, worksheet
-from nullproof.web.forms import Bias, ErrorForm, Order, Wanted
+from nullproof.web.forms import ErrorForm, Order, Wanted
 from nullproof.web.guard import Guard
 from nullproof.web.jobs import Job, Workers
 from nullproof.web.limits import RequestError, Settings, error_body, shown_name
@@ -335,20 +334,6 @@ def _written(result: Result, name: str) -> str:
 
 
 # Points --------------------------------------------------------------------------------------------
-
-
-@router.get("/analyses/{analysis}/curve", tags=["points"])
-def holding(
-    request: Request,
-    analysis: str,
-    bias: Annotated[
-        list[Bias] | None,
-        Query(max_length=200, description="At which biases; without any, at ten from 0 to 1."),
-    ] = None,
-) -> dict[str, Any]:
-    """Count how many predictions hold at some biases, and how many of those are right."""
-    found = _result(request, analysis).certificates
-    return answers.curve(found, BIASES if bias is None else bias)
 
 
 Chosen = Annotated[Wanted, Query()]

@@ -17,8 +17,6 @@ import {
 } from "./dom.js";
 
 const SIZE = 20;
-// More steps where most predictions part.
-const STEPS = [0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9, 1];
 const KINDS = ["all", "certain", "holds", "open"];
 // Columns of the list: heading, what it is sorted by, and what a line shows.
 const COLUMNS = [
@@ -68,9 +66,12 @@ export class Rows {
     });
     this.judged = told.quality !== null;
     this.threshold = told.verdicts.threshold ?? 0.05;
-    this.steps = [...new Set([...STEPS, this.threshold])].sort((one, other) => one - other);
+    this.n_points = told.certain.n_points;
+    const { bias, n_hold } = told.curve.drawn;
+    Object.assign(this, { steps: bias, n_hold });
     this.listSoon = debounced(120, () => this.#changed());
     this.#controls();
+    this.#histogram();
     this.body = el("div");
     this.panel = el("div", { className: "one-row", role: "region", "aria-label": "one row" });
     this.node = el(
@@ -161,10 +162,6 @@ export class Rows {
     this.right.value = named.get("right") ?? "";
     this.sort = named.get("sort") ?? "tolerance";
     this.down = named.get("down") === "true";
-    this.curve ??= await ask(
-      `analyses/${this.result.id}/curve?${new URLSearchParams(this.steps.map((bias) => ["bias", bias]))}`,
-    );
-    this.#histogram();
     this.#say();
     const page = await this.#list();
     const wanted = named.get("row");
@@ -210,32 +207,37 @@ export class Rows {
   }
 
   #say() {
-    const step = this.curve.at[Number(this.input.value)];
-    const { n_points: all, n_certain: certain } = this.curve;
+    const place = Number(this.input.value);
+    const [all, hold, certain] = [this.n_points, this.n_hold[place], this.n_hold.at(-1)];
     fill(
       this.said,
       el(
         "b",
         {},
-        `${count(step.n_hold)} of ${many(all, "prediction")} ${step.n_hold === 1 ? "holds" : "hold"}`,
+        `${count(hold)} of ${many(all, "prediction")} ${hold === 1 ? "holds" : "hold"}`,
       ),
-      ` at a bias of ${step.bias}: the same label ${meaning(step.bias)}. ${count(certain)} certain, ${
-        count(step.n_open)
+      ` at a bias of ${this.bias}: the same label ${meaning(this.bias)}. ${count(certain)} certain, ${
+        count(all - hold)
       } open.`,
     );
     this.input.setAttribute(
       "aria-valuetext",
-      `${step.bias}: ${count(step.n_hold)} of ${many(all, "prediction")} hold`,
+      `${this.bias}: ${count(hold)} of ${many(all, "prediction")} hold`,
     );
-    for (const [place, bar] of [...this.drawn.querySelectorAll("i")].entries()) {
-      bar.classList.toggle("below", (place - 1) / 20 < step.bias && place < 21);
+    for (const [number, bar] of [...this.drawn.querySelectorAll("i")].entries()) {
+      bar.classList.toggle("below", number <= place);
     }
   }
 
-  // How many predictions hold up to which bias; the last bar has the certain ones.
+  // How many predictions stop holding between two steps of the slider; the last bar has the certain ones.
   #histogram() {
-    const counts = this.curve.tolerances;
+    const counts = [this.n_points, ...this.n_hold].map((hold, place) => hold - (this.n_hold[place] ?? 0));
     const most = Math.max(...counts, 1);
+    const named = (place) => {
+      if (place === 0) return "not even at 0";
+      if (place === this.steps.length) return "certain";
+      return `up to ${this.steps[place - 1]}, not to ${this.steps[place]}`;
+    };
     fill(
       this.drawn,
       el(
@@ -245,14 +247,12 @@ export class Rows {
           role: "img",
           "aria-label": `How far predictions hold: ${count(counts[0])} not even at a bias of 0, ${
             count(counts.at(-1))
-          } at 0.95 or more`,
+          } certain`,
         },
         counts.map((number, place) =>
           el("i", {
             css: { height: `${number ? Math.max(4, 100 * number / most) : 0}%` },
-            title: `${many(number, "row")}: ${
-              place ? `${((place - 1) / 20).toFixed(2)} to ${(place / 20).toFixed(2)}` : "not even at 0"
-            }`,
+            title: `${many(number, "row")}: ${named(place)}`,
           })
         ),
       ),
