@@ -133,7 +133,7 @@ class Asked:
         }
 
     def more_points(self, most: int) -> str:
-        """Say how to list points that are left out; ``most`` is the most of a sample."""
+        """Say how to list points that are left out; ``most`` is the largest limit."""
         if "report" in self.commands:
             how, more = (
                 "--point and its number or key to the command at the end of this report",
@@ -166,9 +166,9 @@ def document_of(
     strict = judged if judged.strict else certificates_of(model.unbiased, points)
     fragile = radii_of(strict.model, points, strict.verdicts, within(say, 0.4, 0.5))
     most = max(rows.WEAKEST, _BUDGET // model.d)
-    sample = rows.sample(judged, fragile, min(limit, most), also)
+    shown = rows.listed(judged, fragile, min(limit, most), also)
     say("weighing the worlds", 0.5)
-    listed = rows.points(judged, fragile.take(sample.shown), sample.shown, within(say, 0.5, 0.7))
+    listed = rows.points(judged, fragile.take(shown), shown, within(say, 0.5, 0.7))
     say("planning what to clean", 0.7)
     plan = _planned(judged, within(say, 0.7, 1.0))
     known = judged.truth if judged.truth is not None and judged.truth.everything.n else None
@@ -197,7 +197,7 @@ def document_of(
             "n_points": len(points),
             "n_shown": len(listed),
             "all": is_all,
-            "how": sample.how,
+            "n_asked": max(0, len(listed) - min(limit, most)),
             "more": "" if is_all else asked.more_points(most),
         },
         "points": listed,
