@@ -9,7 +9,6 @@ import math
 import random
 import re
 import shlex
-from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -125,15 +124,7 @@ def check_numbers(document: dict[str, Any], index: CountIndex, points: Any, **as
     assert found == {name: (judged.verdict == name).sum() for name in ("certain", "holds", "open")}
     assert document["verdicts"]["threshold"] == judged.threshold
     assert document["certain"]["n_certain"] == found["certain"]
-    assert sum(row["n_certain"] for row in document["certain"]["labels"]) == found["certain"]
-    sets = Counter(
-        tuple(map(str, one.possible))
-        for one, verdict in zip(judged, judged.verdict, strict=True)
-        if verdict == "open"
-    )
-    between = {tuple(row["labels"]): row["n_points"] for row in document["open"]["between"]}
-    assert "bias" in asked or between.items() <= sets.items()
-    assert document["open"]["n_points"] == sum(sets.values())
+    assert document["open"]["n_points"] == found["open"]
     columns = judged.curve().columns()
     assert {name: document["curve"][name] for name in columns} == columns
     chance = {name: value for name, value in asked.items() if name != "bias"}

@@ -162,8 +162,8 @@ def report(
     >>> made = report(index, [("a", "x"), ("a", "y"), ("b", "y")])
     >>> made
     Report: 2 of 3 predictions are certain (66.7 %); save it as .html, .md or .json
-    >>> made.document["open"]["between"]
-    [{'labels': ['no', 'yes'], 'n_points': 1}]
+    >>> made.document["open"]["n_points"]
+    1
     """
     if limit < 0:
         raise NullproofError(f"limit is {limit}; give a number of points that is 0 or more")
