@@ -210,7 +210,7 @@ _DRAWINGS: dict[str, Callable[..., str]] = {
     "curve_by_bias": pictures.curve_by_bias,
     "curve_by_size": pictures.curve_by_size,
     "distribution": lambda column: pictures.distribution(column["values"]),
-    "intervals": lambda support: pictures.intervals(map(_SUPPORT, support), relative=True),
+    "intervals": lambda support: pictures.intervals(map(_SUPPORT, support)),
     "leads": _leads,
     "stack": lambda groups: pictures.stack({one["verdict"]: one["share"] for one in groups}),
 }
