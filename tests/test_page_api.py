@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -376,6 +377,10 @@ def test_questions_about_nothing(server: Served, example: Example) -> None:
     client, own = server.client, f"/api/analyses/{name}"
     told(client.get("/api/analyses/none/document"), 404, "no analysis")
     told(client.delete("/api/analyses/none"), 404, "no analysis")
+    table = upload(client, HOLES)["id"]
+    with ThreadPoolExecutor(8) as pool:
+        deleted = list(pool.map(lambda _: client.delete(f"/api/tables/{table}"), range(8)))
+    assert sorted(answer.status_code for answer in deleted) == [204, *[404] * 7]
     told(client.get(f"{own}/points/8"), 404, "0 to 7")
     told(client.post("/api/analyses", content=b"{"), 422, "JSON")
     told(client.get("/nowhere"), 404, "/openapi.json")

@@ -32,6 +32,7 @@ from nullproof.model.certify import Certificates, certificates_of
 from nullproof.model.model import Model
 from nullproof.model.parameters import written_number
 from nullproof.reporting.document import Asked, document_of
+from nullproof.reporting.render import Part, parts
 from nullproof.reporting.reports import compared
 from nullproof.web.forms import Order
 from nullproof.web.jobs import Job, Say
@@ -102,10 +103,11 @@ class Ordered:
 
 @dataclass(frozen=True)
 class Result:
-    """A finished analysis: the verdicts on its points, and the document of its report."""
+    """A finished analysis: the verdicts on its points, and its report, as plain values and drawn."""
 
     certificates: Certificates
     document: dict[str, Any]
+    parts: Sequence[Part]
 
     @property
     def size(self) -> int:
@@ -192,7 +194,7 @@ def analyse(say: Say, ordered: Ordered) -> Result:
         document["finding"] = f"{_said_of_answers(brought, work)} {document['finding']}"
     if ordered.before is not None:
         document["compared"] = compared(document, ordered.before, "the analysis before")
-    return Result(certificates, document)
+    return Result(certificates, document, parts(document))
 
 
 def worksheet(say: Say, ordered: Ordered) -> str:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from copy import copy
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import anyio
 import anyio.to_thread
+from anyio.abc import TaskGroup
 from fastapi import APIRouter, FastAPI, Query, Request
 from fastapi import Path as InPath
 from fastapi.exceptions import RequestValidationError
@@ -30,7 +31,7 @@ from nullproof.web import answers
 from nullproof.web.analysis import Analysis, File, Ordered, Result, Sheet, check_sheet, worksheet
 from nullproof.web.forms import ErrorForm, Order, Wanted
 from nullproof.web.guard import Guard
-from nullproof.web.jobs import Job, Workers
+from nullproof.web.jobs import Job, warm_up
 from nullproof.web.limits import RequestError, Settings, error_body, shown_name
 from nullproof.web.store import Store
 from nullproof.web.uploads import Receiver, Upload, describe, last_part
@@ -63,11 +64,15 @@ _FILE = {
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
+T = TypeVar("T")
 router = APIRouter(prefix="/api", responses=_ERRORS)
 
 
 class Desk:
-    """All that one server keeps: tables, worksheets, analyses, and the workers."""
+    """All that one server keeps, on its event loop: tables, worksheets, analyses, and the workers."""
+
+    # The analyses at work.
+    jobs: TaskGroup
 
     def __init__(self, settings: Settings, folder: Path) -> None:
         self.settings, self.folder = settings, folder
@@ -77,25 +82,20 @@ class Desk:
         self.analyses: Store[Analysis] = Store(
             "analysis", number=settings.max_analyses, size=settings.memory
         )
-        self.workers, self.readers = Workers(_WORKERS), Workers(_WORKERS)
+        # Analyses, and what is asked for at once.
+        self.workers, self.readers = anyio.Semaphore(_WORKERS), anyio.Semaphore(_WORKERS)
         self.uploading = anyio.Semaphore(_UPLOADS_AT_ONCE)
 
     async def work(self, job: Job) -> Any:
         """Return what a short job gives, once it is done."""
-        try:
-            await anyio.to_thread.run_sync(self.readers.submit(job).result, abandon_on_cancel=True)
-        except BaseException:
-            job.cancel()
-            raise
+        await job.run(self.readers)
         if job.error is not None:
             # A copy: the traceback of the job's own error would keep its frames, and with them a file.
             raise copy(job.error)
         return job.outcome
 
-    def close(self) -> None:
-        """Stop all work and delete all files."""
-        self.workers.close()
-        self.readers.close()
+    def clear(self) -> None:
+        """Forget everything, and delete all files."""
         for store in (self.analyses, self.tables, self.worksheets):
             store.clear()
 
@@ -106,8 +106,11 @@ def make_app(settings: Settings, folder: Path) -> Guard:
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        yield
-        desk.close()
+        warm_up()
+        async with anyio.create_task_group() as desk.jobs:
+            yield
+            desk.jobs.cancel_scope.cancel()
+        desk.clear()
 
     app = FastAPI(
         title="nullproof",
@@ -220,7 +223,7 @@ async def table(
 
 
 @router.delete("/tables/{table}", tags=["tables"], status_code=204, response_model=None)
-def forget_table(request: Request, table: str) -> None:
+async def forget_table(request: Request, table: str) -> None:
     """Delete an uploaded table; analyses of it stay."""
     _desk(request).tables.drop(table)
 
@@ -241,7 +244,7 @@ async def add_worksheet(
 
 
 @router.post("/analyses", tags=["analyses"], status_code=202)
-def order(request: Request, order: Order) -> dict[str, Any]:
+async def order(request: Request, order: Order) -> dict[str, Any]:
     """Order an analysis; ask for its state until it is `done`."""
     desk = _desk(request)
     uploads = [desk.tables.get(name) for name in (order.table, order.points) if name is not None]
@@ -251,14 +254,9 @@ def order(request: Request, order: Order) -> dict[str, Any]:
     before = None if order.compare is None else _result(request, order.compare).document
     sheets = [desk.worksheets.get(sheet) for sheet in order.answers]
     ordered = Ordered(order, given[0], given[1] if order.points else None, sheets, before)
-    # From here on it holds its tables, and nothing may fail that does not discard it.
     analysis = Analysis(ordered, uploads, desk.analyses.make_room)
-    try:
-        name = desk.analyses.put(analysis)
-    except RequestError:
-        analysis.discard()
-        raise
-    desk.workers.submit(analysis)
+    name = desk.analyses.put(analysis)
+    desk.jobs.start_soon(analysis.run, desk.workers)
     return {"id": name, **analysis.document()}
 
 
@@ -275,15 +273,16 @@ async def cancel(request: Request, analysis: str) -> None:
 
 
 @router.get("/analyses/{analysis}/document", tags=["analyses"])
-def document(request: Request, analysis: str) -> Response:
+async def document(request: Request, analysis: str) -> Response:
     """Give everything that the report says, as plain data."""
-    return _json(_result(request, analysis).document)
+    result = _result(request, analysis)
+    return await _json(lambda: result.document)
 
 
 @router.get("/analyses/{analysis}/sections", tags=["analyses"])
-def sections(request: Request, analysis: str) -> list[dict[str, str]]:
+async def sections(request: Request, analysis: str) -> list[dict[str, str]]:
     """Give the parts of the report as HTML, for a page that has the report's style."""
-    return [part._asdict() for part in render.parts(_result(request, analysis).document)]
+    return [part._asdict() for part in _result(request, analysis).parts]
 
 
 Name = Literal["report.html", "certificates.csv", "document.json", "worksheet.csv"]
@@ -299,7 +298,7 @@ async def download(request: Request, analysis: str, name: Name) -> Response:
     if name == "worksheet.csv":
         content = await _worksheet(desk, found.ordered)
     else:
-        content = await anyio.to_thread.run_sync(_written, result, name)
+        content = await _aside(_written, result, name)
     return _file(found, name, content)
 
 
@@ -327,7 +326,7 @@ async def _worksheet(desk: Desk, ordered: Ordered) -> str:
 
 def _written(result: Result, name: str) -> str:
     if name == "report.html":
-        return render.html(result.document)
+        return render.html(result.document, result.parts)
     if name == "certificates.csv":
         return to_csv(result.certificates.file_columns())
     return to_json(result.document)
@@ -343,24 +342,31 @@ Chosen = Annotated[Wanted, Query()]
 async def points(request: Request, analysis: str, wanted: Chosen) -> Response:
     """List verdicts, some at a time."""
     found = _result(request, analysis).certificates
-    return _json(await anyio.to_thread.run_sync(answers.listed, found, wanted))
+    return await _json(answers.listed, found, wanted)
 
 
 @router.get("/analyses/{analysis}/rows.csv", tags=["points"], response_class=Response)
-def listed_file(request: Request, analysis: str, wanted: Chosen) -> Response:
+async def listed_file(request: Request, analysis: str, wanted: Chosen) -> Response:
     """Download all verdicts that are listed, as CSV."""
     found = _desk(request).analyses.get(analysis)
-    return _file(found, "rows.csv", answers.listed_file(found.result.certificates, wanted))
+    content = await _aside(answers.listed_file, found.result.certificates, wanted)
+    return _file(found, "rows.csv", content)
 
 
 @router.get("/analyses/{analysis}/points/{point}", tags=["points"])
-def point(request: Request, analysis: str, point: Annotated[int, InPath(ge=0)]) -> Response:
+async def point(request: Request, analysis: str, point: Annotated[int, InPath(ge=0)]) -> Response:
     """Give all about one point: support intervals, odds, radius, two worlds that disagree."""
-    return _json(answers.one_point(_result(request, analysis).certificates, point))
+    return await _json(answers.one_point, _result(request, analysis).certificates, point)
 
 
-def _json(content: Any) -> Response:
-    return Response(to_json(content), media_type="application/json")
+async def _json(read: Callable[..., Any], *asked: Any) -> Response:
+    content = await _aside(lambda: to_json(read(*asked)))
+    return Response(content, media_type="application/json")
+
+
+async def _aside(read: Callable[..., T], *asked: Any) -> T:
+    """Read in a thread, which keeps nobody waiting; when the server ends, nobody waits for it."""
+    return await anyio.to_thread.run_sync(read, *asked, abandon_on_cancel=True)
 
 
 # Errors --------------------------------------------------------------------------------------------
