@@ -13,10 +13,12 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from nullproof.cleaning.plan import USUAL_BIAS, goal_in_words
@@ -108,6 +110,13 @@ class Result:
     certificates: Certificates
     document: dict[str, Any]
     parts: Sequence[Part]
+
+    @cached_property
+    def rows(self) -> pl.DataFrame:
+        """What a list of the points is filtered and sorted by."""
+        columns = self.certificates.file_columns()
+        by = ("point", "key", "predicted", "tolerance", "rival", "right")
+        return pl.DataFrame({name: columns[name] for name in by if name in columns})
 
     @property
     def size(self) -> int:

@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
+from polars import selectors
 
 from nullproof.attacks.radius import radii_of
 from nullproof.data.points import Points
@@ -17,17 +19,21 @@ from nullproof.model.verdicts import VERDICTS, verdicts
 from nullproof.reporting import render
 from nullproof.reporting import rows as details
 from nullproof.results.files import to_csv
+from nullproof.web.analysis import Result
 from nullproof.web.forms import Wanted
 from nullproof.web.limits import RequestError
 from nullproof.words import cut, text
 
+# The columns whose values are texts, or can be written as such.
+_WRITTEN = ~(selectors.nested() | selectors.binary() | selectors.duration())
 
-def listed(certificates: Certificates, wanted: Wanted) -> dict[str, Any]:
+
+def listed(result: Result, wanted: Wanted) -> dict[str, Any]:
     """List verdicts, some at a time, and count those of each kind."""
-    bias = _bias(certificates, wanted)
-    places, counts = _places(certificates, wanted)
+    bias = _bias(result, wanted)
+    places, counts = _places(result, wanted)
     shown = places[wanted.offset : wanted.offset + wanted.limit]
-    chosen = certificates.take(shown)
+    chosen = result.certificates.take(shown)
     columns = {
         "point": shown.tolist(),
         **chosen.listed_columns(),
@@ -44,70 +50,51 @@ def listed(certificates: Certificates, wanted: Wanted) -> dict[str, Any]:
     }
 
 
-def listed_file(certificates: Certificates, wanted: Wanted) -> str:
+def listed_file(result: Result, wanted: Wanted) -> str:
     """Return all that is listed as the text of a CSV file."""
-    places, _ = _places(certificates, wanted)
-    chosen = certificates.take(places)
-    verdict = chosen.verdict_at(_bias(certificates, wanted))
+    places, _ = _places(result, wanted)
+    chosen = result.certificates.take(places)
+    verdict = chosen.verdict_at(_bias(result, wanted))
     return to_csv({**chosen.file_columns(), "point": places, "verdict": verdict.astype(str)})
 
 
-def _bias(certificates: Certificates, wanted: Wanted) -> float:
+def _bias(result: Result, wanted: Wanted) -> float:
     # The page gives one bias for all columns, so there is a threshold.
-    return (certificates.threshold or 0.0) if wanted.bias is None else wanted.bias
+    return (result.certificates.threshold or 0.0) if wanted.bias is None else wanted.bias
 
 
-def _places(certificates: Certificates, wanted: Wanted) -> tuple[NDArray[np.intp], dict[str, int]]:
+def _places(result: Result, wanted: Wanted) -> tuple[NDArray[np.intp], dict[str, int]]:
     """Return the positions of the points that are wanted, and how many there are of each verdict."""
-    verdict = certificates.verdict_at(_bias(certificates, wanted))
-    chosen = np.ones(len(certificates), dtype=bool)
-    if wanted.right is not None:
-        right = certificates.right
-        chosen &= np.zeros(len(chosen), bool) if right is None else right == wanted.right
+    verdict = result.certificates.verdict_at(_bias(result, wanted))
+    rows = result.rows.with_columns(verdict=pl.Series(verdict, dtype=pl.String))
     if wanted.find.strip():
-        chosen &= _found(certificates.points, wanted.find.strip())
-    counts = {name: int((verdict[chosen] == name).sum()) for name in VERDICTS}
+        rows = _found(rows, result.certificates.points, wanted.find.strip())
+    if wanted.right is not None:
+        rows = rows.filter(pl.col("right") == wanted.right) if "right" in rows.columns else rows[:0]
+    counts = {name: int((rows["verdict"] == name).sum()) for name in VERDICTS}
     if wanted.verdict != "all":
-        chosen &= np.asarray(verdict == wanted.verdict)
-    return _sorted(certificates, np.flatnonzero(chosen), wanted), counts
+        rows = rows.filter(pl.col("verdict") == wanted.verdict)
+    # What not even a bias of 0 decides is null, and the weakest.
+    down = wanted.down
+    rows = rows.sort(wanted.sort, descending=down, nulls_last=down, maintain_order=True)
+    return rows["point"].to_numpy(), counts
 
 
-def _sorted(
-    certificates: Certificates, places: NDArray[np.intp], wanted: Wanted
-) -> NDArray[np.intp]:
-    by: NDArray[Any] = places
-    if wanted.sort == "tolerance":
-        # What not even a bias of 0 decides comes first.
-        by = np.nan_to_num(certificates.tolerance[places], nan=-1.0)
-    elif wanted.sort != "point":
-        labels = [str(label) for label in getattr(certificates, wanted.sort)[places]]
-        # As objects: an array of texts gives each the room of the longest.
-        _, by = np.unique(np.array(labels, dtype=object), return_inverse=True)
-    order = np.argsort(by, kind="stable")
-    return places[order[::-1] if wanted.down else order]
+def _found(rows: pl.DataFrame, points: Points, typed: str) -> pl.DataFrame:
+    """Return the point at a position; if there is none, those with such a name or else such a value."""
 
+    def has(texts: pl.Expr) -> pl.Expr:
+        return texts.cast(pl.String).str.to_lowercase().str.contains(typed.lower(), literal=True)
 
-def _found(points: Points, typed: str) -> NDArray[np.bool_]:
-    """Return the point at a position; if there is none, those with such a name or value."""
-    found = np.zeros(len(points), dtype=bool)
     digits = typed.replace(",", "").removeprefix("#")
-    if digits.isascii() and digits.isdigit() and len(digits) < 13 and int(digits) < len(points):
-        found[int(digits)] = True
-    if points.names is not None:
-        names = points.names.values.tolist()
-        if typed in names or not found.any():
-            found |= np.array([name is not None and _has(name, typed) for name in names])
-    if found.any() or points.frame is None:
-        return found
-    for name in points.frame.columns:
-        cells = [str(c) if isinstance(c, list | dict) else c for c in points.frame[name].to_list()]
-        known = {cell: _has(text(cell), typed) for cell in {*cells} if cell is not None}
-        found |= np.array([known.get(cell, False) for cell in cells])
-    return found
-
-
-def _has(name: str, typed: str) -> bool:
-    return typed.casefold() in name.casefold()
+    is_number = digits.isascii() and digits.isdigit() and len(digits) < 13
+    at = rows["point"] == (int(digits) if is_number else -1)
+    if "key" in rows.columns and (typed in rows["key"] or not at.any()):
+        at |= rows.select(has(pl.col("key"))).to_series()
+    if not at.any() and points.frame is not None:
+        cells: pl.DataFrame = points.frame.to_native()
+        at |= cells.select(pl.any_horizontal(has(_WRITTEN))).to_series()
+    return rows.filter(at)
 
 
 # One point -----------------------------------------------------------------------------------------

@@ -341,15 +341,14 @@ Chosen = Annotated[Wanted, Query()]
 @router.get("/analyses/{analysis}/points", tags=["points"])
 async def points(request: Request, analysis: str, wanted: Chosen) -> Response:
     """List verdicts, some at a time."""
-    found = _result(request, analysis).certificates
-    return await _json(answers.listed, found, wanted)
+    return await _json(answers.listed, _result(request, analysis), wanted)
 
 
 @router.get("/analyses/{analysis}/rows.csv", tags=["points"], response_class=Response)
 async def listed_file(request: Request, analysis: str, wanted: Chosen) -> Response:
     """Download all verdicts that are listed, as CSV."""
     found = _desk(request).analyses.get(analysis)
-    content = await _aside(answers.listed_file, found.result.certificates, wanted)
+    content = await _aside(answers.listed_file, found.result, wanted)
     return _file(found, "rows.csv", content)
 
 
