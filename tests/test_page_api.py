@@ -302,7 +302,7 @@ def test_answers_are_those_of_the_command(
 
 
 def test_a_worksheet_that_cannot_be_taken_is_told(server: Served) -> None:
-    """One sentence with the name of the file as the person knows it; no path, and no file stays."""
+    """One sentence with the name of the file as the person knows it; no path, no file stays."""
     order = {"table": upload(server.client, rows(40, 3))["id"], "label": "y"}
     first = analysed(server.client, **order)
     left = sorted(server.folder.iterdir())
@@ -320,7 +320,12 @@ def test_a_worksheet_that_cannot_be_taken_is_told(server: Served) -> None:
         until(lambda name=made: state(server.client, name)["state"] == "failed")
         assert reason in state(server.client, made)["error"]
         assert str(server.folder) not in state(server.client, made)["error"]
-    told(server.client.post("/api/analyses", json={**order, "answers": ["x"]}), 404, "worksheet")
+        server.client.delete(f"/api/tables/{sheet}")
+    told(
+        server.client.post("/api/analyses", json={**order, "answers": ["x"]}),
+        404,
+        "no uploaded file",
+    )
     told(server.client.post("/api/analyses", json={**order, "compare": "x"}), 404, "analysis")
     assert sorted(server.folder.iterdir()) == left
 
@@ -331,7 +336,7 @@ def test_a_worksheet_that_cannot_be_taken_is_told(server: Served) -> None:
 @pytest.mark.parametrize(
     ("order", "status", "reasons"),
     [
-        ({"table": "nothing", "label": "y"}, 404, ["no table 'nothing'"]),
+        ({"table": "nothing", "label": "y"}, 404, ["no uploaded file 'nothing'"]),
         ({"label": "y", "alpha": "lots"}, 400, ["'lots' is not a number"]),
         ({"label": "y", "alpha": -1}, 400, ["alpha is -1"]),
         ({"label": "y", "bias": 1.5}, 422, ["bias", "1.5"]),

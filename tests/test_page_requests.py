@@ -133,7 +133,7 @@ def test_names_are_only_shown(server: Served, name: str, shown: str) -> None:
     assert made.suffix == ".table"
     server.client.delete(f"/api/tables/{table['id']}")
     assert {*server.folder.iterdir()} == before
-    told(server.client.get(f"/api/tables/{table['id']}"), 404, "no table")
+    told(server.client.get(f"/api/tables/{table['id']}"), 404, "no uploaded file")
 
 
 ODDITIES = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from copy import copy
 from importlib.resources import files
@@ -28,13 +28,13 @@ from nullproof.model.parameters import written_number
 from nullproof.reporting import render
 from nullproof.results.files import to_csv, to_json
 from nullproof.web import answers
-from nullproof.web.analysis import Analysis, File, Ordered, Result, Sheet, check_sheet, worksheet
+from nullproof.web.analysis import Analysis, File, Ordered, Result, describe_worksheet, worksheet
 from nullproof.web.forms import ErrorForm, Order, Wanted
 from nullproof.web.guard import Guard
-from nullproof.web.jobs import Job, warm_up
+from nullproof.web.jobs import Job, Work, warm_up
 from nullproof.web.limits import RequestError, Settings, error_body, shown_name
 from nullproof.web.store import Store
-from nullproof.web.uploads import Receiver, Upload, describe, last_part
+from nullproof.web.uploads import Receiver, Upload, describe
 from nullproof.words import cut
 
 _DESCRIPTION = """Which predictions the missing training cells cannot change, for scripts.
@@ -69,16 +69,16 @@ router = APIRouter(prefix="/api", responses=_ERRORS)
 
 
 class Desk:
-    """All that one server keeps, on its event loop: tables, worksheets, analyses, and the workers."""
+    """All that one server keeps, on its event loop: uploads, analyses, and the workers."""
 
     # The analyses at work.
     jobs: TaskGroup
 
     def __init__(self, settings: Settings, folder: Path) -> None:
         self.settings, self.folder = settings, folder
-        most = settings.max_tables
-        self.tables: Store[Upload] = Store("table", number=most, size=8 * settings.max_upload)
-        self.worksheets: Store[Sheet] = Store("worksheet", number=most, size=settings.max_upload)
+        self.uploads: Store[Upload] = Store(
+            "uploaded file", number=settings.max_tables, size=8 * settings.max_upload
+        )
         self.analyses: Store[Analysis] = Store(
             "analysis", number=settings.max_analyses, size=settings.memory
         )
@@ -96,7 +96,7 @@ class Desk:
 
     def clear(self) -> None:
         """Forget everything, and delete all files."""
-        for store in (self.analyses, self.tables, self.worksheets):
+        for store in (self.analyses, self.uploads):
             store.clear()
 
 
@@ -169,11 +169,17 @@ async def upload(
     For example: `curl --data-binary @train.csv 'http://127.0.0.1:8321/api/tables?name=train.csv'`
     """
     desk = _desk(request)
+    return await _uploaded(request, name, describe, desk.settings)
+
+
+async def _uploaded(request: Request, name: str, read: Work, *asked: Any) -> dict[str, Any]:
+    """Receive a file, and describe it by a function that a job can call."""
+    desk = _desk(request)
     receiver = Receiver(desk.folder, name, desk.settings)
     try:
         async with desk.uploading:
             await receiver.receive(request.stream())
-        return await _received(desk, receiver)
+        return await _received(desk, receiver, read, *asked)
     except BaseException as problem:
         receiver.path.unlink(missing_ok=True)
         if isinstance(problem, ClientDisconnect):
@@ -183,16 +189,15 @@ async def upload(
         raise
 
 
-async def _received(desk: Desk, receiver: Receiver) -> dict[str, Any]:
-    table = await anyio.to_thread.run_sync(receiver.finish)
-    table.description = await _description(desk, table)
-    return {"id": desk.tables.put(table), **table.description}
+async def _received(desk: Desk, receiver: Receiver, read: Work, *asked: Any) -> dict[str, Any]:
+    file = await anyio.to_thread.run_sync(receiver.finish)
+    file.description = await _description(desk, file, read, *asked)
+    return {"id": desk.uploads.put(file), **file.description}
 
 
-async def _description(desk: Desk, table: Upload, missing: Sequence[str] = ()) -> dict[str, Any]:
-    died = f"{shown_name(table.name)} is damaged and cannot be read; make it again"
-    asked = (table.path, table.name, desk.settings, missing)
-    found: dict[str, Any] = await desk.work(Job(describe, *asked, died=died))
+async def _description(desk: Desk, file: Upload, read: Work, *asked: Any) -> dict[str, Any]:
+    died = f"{shown_name(file.name)} is damaged and cannot be read; make it again"
+    found: dict[str, Any] = await desk.work(Job(read, file.path, file.name, *asked, died=died))
     return found
 
 
@@ -203,7 +208,7 @@ async def example(request: Request) -> dict[str, Any]:
     for name in ("customers.csv", "new_customers.csv"):
         receiver = Receiver(desk.folder, name, desk.settings)
         receiver.path.write_bytes((files("nullproof") / "demo" / name).read_bytes())
-        tables.append(await _received(desk, receiver))
+        tables.append(await _received(desk, receiver, describe, desk.settings))
     return {"train": tables[0], "points": tables[1], "label": "churn", "key": "customer"}
 
 
@@ -217,15 +222,16 @@ async def table(
 ) -> dict[str, Any]:
     """Describe an uploaded table again, also with more spellings of missing."""
     desk = _desk(request)
-    found = desk.tables.get(table)
-    described = await _description(desk, found, missing) if missing else found.description
-    return {"id": table, **described}
+    found = desk.uploads.get(table)
+    if not missing:
+        return {"id": table, **found.description}
+    return {"id": table, **await _description(desk, found, describe, desk.settings, missing)}
 
 
 @router.delete("/tables/{table}", tags=["tables"], status_code=204, response_model=None)
 async def forget_table(request: Request, table: str) -> None:
     """Delete an uploaded table; analyses of it stay."""
-    _desk(request).tables.drop(table)
+    _desk(request).uploads.drop(table)
 
 
 @router.post("/worksheets", tags=["tables"], status_code=201, openapi_extra=_FILE)
@@ -234,10 +240,7 @@ async def add_worksheet(
     name: Annotated[str, Query(description="File name, only to be shown.")] = "worksheet.csv",
 ) -> dict[str, Any]:
     """Upload a worksheet that was filled in, CSV or Excel; an order names it to take its answers."""
-    desk = _desk(request)
-    sheet = Sheet(last_part(name), await request.body())
-    n_lines = await desk.work(Job(check_sheet, sheet))
-    return {"id": desk.worksheets.put(sheet), "name": sheet.name, "n_lines": n_lines}
+    return await _uploaded(request, name, describe_worksheet)
 
 
 # Analyses ------------------------------------------------------------------------------------------
@@ -247,13 +250,14 @@ async def add_worksheet(
 async def order(request: Request, order: Order) -> dict[str, Any]:
     """Order an analysis; ask for its state until it is `done`."""
     desk = _desk(request)
-    uploads = [desk.tables.get(name) for name in (order.table, order.points) if name is not None]
+    named = [order.table, *([order.points] if order.points else []), *order.answers]
+    uploads = [desk.uploads.get(name) for name in named]
     if not 0 <= written_number(str(order.alpha)) < float("inf"):
         raise RequestError(400, f"alpha is {order.alpha}; give a number that is not negative")
-    given = [File(own.path, own.name) for own in uploads]
+    train, *others = [File(own.path, own.name) for own in uploads]
+    points = others.pop(0) if order.points else None
     before = None if order.compare is None else _result(request, order.compare).document
-    sheets = [desk.worksheets.get(sheet) for sheet in order.answers]
-    ordered = Ordered(order, given[0], given[1] if order.points else None, sheets, before)
+    ordered = Ordered(order, train, points, others, before)
     analysis = Analysis(ordered, uploads, desk.analyses.make_room)
     name = desk.analyses.put(analysis)
     desk.jobs.start_soon(analysis.run, desk.workers)

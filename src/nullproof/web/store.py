@@ -1,4 +1,4 @@
-"""Keep tables, worksheets and analyses under names that nobody can guess; the oldest make room."""
+"""Keep uploads and analyses under names that nobody can guess; the oldest make room."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ _MOST_LABELS, _MOST_CALLED = 20, 100
 
 
 class Upload:
-    """One uploaded table; its file goes when nobody holds this object any more: no store, no analysis."""
+    """One uploaded file; it is deleted when nobody holds this object any more: no store, no analysis."""
 
     busy = False
 
@@ -80,8 +80,9 @@ class Receiver:
     """Writes the blocks of one upload to a file and stops at the limits."""
 
     def __init__(self, folder: Path, name: str, settings: Settings) -> None:
-        ending = ".tsv" if name.lower().endswith((".tsv", ".tab")) else ".table"
         self.name = last_part(name)
+        kept = {".tsv": ".tsv", ".tab": ".tsv", ".xlsx": ".xlsx"}
+        ending = kept.get(Path(self.name).suffix.lower(), ".table")
         self.path = folder / (secrets.token_hex(8) + ending)
         self._settings = settings
         self._size = self._lines = 0
