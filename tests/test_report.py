@@ -478,7 +478,9 @@ def test_two_reports_side_by_side(run: Runner, folder: Path) -> None:
         json.loads((folder / f"{name}.json").read_text()) for name in ("before", "after")
     )
     sides = {row["name"]: (row["there"], row["here"]) for row in after["compared"]["measures"]}
-    assert sides["smoothing"] == ("0", "50")
+    assert [*sides] == ["missing cells", "certain", "holds", "open"]
+    n_certain = [side["certain"]["n_certain"] for side in (before, after)]
+    assert [side.split()[0] for side in sides["certain"]] == [*map(str, n_certain)]
     changed = [
         mine["point"]
         for mine, theirs in zip(after["points"], before["points"], strict=True)
