@@ -16,7 +16,6 @@ import warnings
 from collections.abc import Callable
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
-from pickle import UnpicklingError
 from typing import Any, Literal
 
 import anyio
@@ -91,9 +90,11 @@ class Job:
             with self._scope:
                 async with free:
                     await self._follow()
-        except OSError as problem:
-            said = f"no process could be started ({problem}); try again"
-            self._end("failed", NullproofError(said))
+        except Exception as problem:
+            # No process could be started, or its answer not be read; the server goes on.
+            self._end(
+                "failed", NullproofError(f"the work could not be done ({problem}); try again")
+            )
         finally:
             self._end("cancelled")
             self.release()
@@ -137,7 +138,7 @@ class Job:
                 kind, content = await run_sync(
                     receiving.recv, abandon_on_cancel=True, limiter=self._listener
                 )
-            except (EOFError, OSError, MemoryError, UnpicklingError):
+            except (EOFError, OSError):
                 return "failed", NullproofError(self._died)
             if kind != "progress":
                 return kind, content
