@@ -150,7 +150,7 @@ def _in_words(bars: Sequence[Interval]) -> str:
         if len(able) == 1
         else f"{' and '.join(able)} overlap: not certain"
     )
-    return f"Support of each label. {ranges}. {verdict}."
+    return f"Support of each label, in multiples. {ranges}. {verdict}."
 
 
 def _interval(bar: Interval, scale: _Scale, top: float) -> str:
