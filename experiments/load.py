@@ -79,9 +79,9 @@ def example(client: httpx.Client) -> str:
 
 
 def cheap(url: str, name: str, pid: int, seconds: int, tell: Tell) -> None:
-    """So many questions a second that cost little: limits, states, verdicts, features."""
+    """So many questions a second that cost little: limits, states, verdicts, files."""
     own = f"/api/analyses/{name}"
-    paths = ["/api/limits", own, f"{own}/points", f"{own}/features", "/static/main.js"]
+    paths = ["/api/limits", own, f"{own}/points", "/static/main.js"]
     start, used = time.monotonic(), processor(pid)
     waits = sorted(asyncio.run(rated(url, paths, seconds)))
     rate = len(waits) / (time.monotonic() - start)

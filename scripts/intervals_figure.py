@@ -20,7 +20,7 @@ def figure() -> str:
     train, new = load()
     index = CountIndex.from_table(train, "churn", ignore=["customer"])
     result = certify(index, new)
-    width, height = 2 * WIDTH + GAP + 2 * MARGIN, 190
+    width, height = 2 * WIDTH + GAP + 2 * MARGIN, 160
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
         f'height="{height}" role="img" aria-label="Support intervals of two predictions" '

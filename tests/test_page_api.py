@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,8 @@ def test_a_point_is_explained(server: Served, example: Example) -> None:
     )
     for place in range(len(new)):
         answer = server.client.get(f"/api/analyses/{name}/points/{place}").json()
-        assert answer["cells"] == {f: new[f][place] for f in index.features}
+        values = {cell["feature"]: cell["value"] for cell in answer["values"]}
+        assert values == {name: new[name][place] for name in index.features}
         assert answer["certain"] == certificates[place].certain
         assert answer["radius"] == radii[place]
         if not answer["certain"]:
@@ -86,24 +88,6 @@ def test_a_point_is_explained(server: Served, example: Example) -> None:
             assert shown == {label: pair[0] for label, pair in odds[place].items()}
             winners = [set(world["winners"]) for world in answer["worlds"]]
             assert winners[0] != winners[1]
-
-
-def test_a_point_is_edited(server: Served, example: Example) -> None:
-    """Any values can be judged: known, missing, candidates, never seen."""
-    name, index, _ = example
-    points = [
-        {"age": "18-35", "in_us": "no", "income": "low", "claim": "no"},
-        {"age": None, "in_us": "yes", "income": "low", "claim": "no"},
-        {"age": ["18-35", "over 55"], "in_us": "yes", "income": "low", "claim": "no"},
-        {"age": "never", "in_us": "yes", "income": "low", "claim": "no"},
-    ]
-    for values in points:
-        answer = server.client.post(f"/api/analyses/{name}/point", json={"values": values})
-        expected = certify(index, values)
-        assert answer.json()["possible"] == list(expected.possible), values
-    left_out = server.client.post(f"/api/analyses/{name}/point", json={"values": {"age": "18-35"}})
-    nulls = dict.fromkeys(index.features) | {"age": "18-35"}
-    assert left_out.json()["possible"] == list(certify(index, nulls).possible)
 
 
 def test_downloads(server: Served, example: Example) -> None:
@@ -114,8 +98,6 @@ def test_downloads(server: Served, example: Example) -> None:
     assert saved.headers["content-disposition"].startswith("attachment; filename=")
     expected = certify(index, new).certain.tolist()
     assert pl.read_csv(io.BytesIO(saved.content))["certain"].to_list() == expected
-    listed = server.client.get(path + "certificates.json").json()["points"]
-    assert [point["certain"] for point in listed] == expected
     assert server.client.get(path + "report.html").text.startswith("<!doctype html>")
     assert server.client.get(path + "document.json").json()["certain"]["n_certain"] == sum(expected)
     told(server.client.get(path + "passwd"), 422, "report.html")
@@ -146,7 +128,7 @@ def ordered(server: Served, points: str | bytes | None = POINTS, **order: Any) -
 def test_every_answer_follows_the_settings(
     server: Served, index: CountIndex, points: pl.DataFrame, own_missing: Any, bias: float
 ) -> None:
-    """List, point, typed point and file say what `certify` says with the same options."""
+    """List, point and file say what `certify` says with the same options."""
     own = f"/api/analyses/{ordered(server, own_missing=own_missing, bias=bias)}"
     expected = certify(index, points, alpha=1, own_missing=own_missing, bias=bias)
     page = server.client.get(f"{own}/points", params={"limit": 100}).json()
@@ -159,13 +141,9 @@ def test_every_answer_follows_the_settings(
         assert line["tolerance"] == (None if one.tolerance != one.tolerance else one.tolerance)
         assert (line["rival"], line["n_own_missing"]) == (one.rival, one.n_own_missing)
     for place in range(0, 40, 7):
-        values = {name: points[name][place] for name in FEATURES}
         answer = server.client.get(f"{own}/points/{place}").json()
-        typed = server.client.post(f"{own}/point", json={"values": values}).json()
-        # Values that were typed are no row of the table: they have no place and no true label.
-        of_rows = {"point": None, "truth": None, "right": None, "html": typed["html"]}
-        assert {**answer, **of_rows} == typed
-        assert answer["cells"] == values
+        values = {cell["feature"]: cell["value"] for cell in answer["values"]}
+        assert values == {name: points[name][place] for name in FEATURES}
         # Possible labels and supports are those of all worlds, whatever the bias.
         strict = certify(index, points[place], alpha=1, own_missing=own_missing)[0]
         assert answer["possible"] == [*strict.possible]
@@ -178,26 +156,12 @@ def test_every_answer_follows_the_settings(
 def test_the_curve_counts_as_verdicts_do(
     server: Served, index: CountIndex, points: pl.DataFrame
 ) -> None:
-    """As many hold at a bias as `certify` with that bias finds, and as many of them are right."""
-    own = f"/api/analyses/{ordered(server)}"
-    asked = [0, 0.013, 0.05, 0.31, 0.75, 1]
-    answer = server.client.get(f"{own}/curve", params={"bias": asked}).json()
-    assert answer["n_points"] == 40
-    truth = points["y"].to_list()
-    for step, bias in zip(answer["at"], asked, strict=True):
-        found = certify(index, points, alpha=1, bias=bias)
-        right = [label == true for label, true in zip(found.predicted, truth, strict=True)]
-        for kind, wanted in (("hold", True), ("open", False)):
-            those = [
-                is_so
-                for is_so, held in zip(right, found.certain.tolist(), strict=True)
-                if held is wanted
-            ]
-            assert step[f"n_{kind}"] == len(those)
-            assert step[f"accuracy_{kind}"] == (sum(those) / len(those) if those else None)
-    assert answer["n_certain"] == answer["at"][-1]["n_hold"]
-    default = server.client.get(f"{own}/curve").json()
-    assert {0, 0.05, 1} <= {step["bias"] for step in default["at"]}
+    """As many hold at a bias of the slider as `certify` with that bias finds; the threshold is one."""
+    own = f"/api/analyses/{ordered(server, bias=0.013)}"
+    drawn = server.client.get(f"{own}/document").json()["curve"]["drawn"]
+    assert {0, 0.013, 0.05, 1} <= {*drawn["bias"]}
+    for bias, n_hold in zip(drawn["bias"], drawn["n_hold"], strict=True):
+        assert n_hold == certify(index, points, alpha=1, bias=bias).certain.sum()
 
 
 def test_the_list_can_be_filtered_at_any_bias(
@@ -218,7 +182,6 @@ def test_the_list_can_be_filtered_at_any_bias(
     page = server.client.get(path, params={"offset": 1, "limit": 2}).json()
     assert page["n_points"] > len(page["points"]) == 2
     told(server.client.get(path, params={"verdict": "robust"}), 422, "'robust'")
-    told(server.client.get(f"{own}/curve", params={"bias": [0.1] * 201}), 422, "bias", "200")
 
 
 # Orders --------------------------------------------------------------------------------------------
@@ -244,9 +207,8 @@ def test_points_have_names_and_true_labels(server: Served, tables: tuple[str, st
     assert [(line["key"], line["truth"]) for line in lines] == [
         *(("m1", "q"), ("m2", "q"), ("m3", "p")),
     ]
-    features = server.client.get(f"{own}/features").json()
-    assert [feature["name"] for feature in features] == ["a", "b"]
     one = server.client.get(f"{own}/points/2").json()
+    assert {cell["feature"] for cell in one["values"]} == {"a", "b"}
     assert (one["key"], one["truth"]) == ("m3", "p")
 
     def found(**asked: Any) -> list[int]:
@@ -340,7 +302,7 @@ def test_answers_are_those_of_the_command(
 
 
 def test_a_worksheet_that_cannot_be_taken_is_told(server: Served) -> None:
-    """One sentence with the name of the file as the person knows it; no path, and no file stays."""
+    """One sentence with the name of the file as the person knows it; no path, no file stays."""
     order = {"table": upload(server.client, rows(40, 3))["id"], "label": "y"}
     first = analysed(server.client, **order)
     left = sorted(server.folder.iterdir())
@@ -358,7 +320,12 @@ def test_a_worksheet_that_cannot_be_taken_is_told(server: Served) -> None:
         until(lambda name=made: state(server.client, name)["state"] == "failed")
         assert reason in state(server.client, made)["error"]
         assert str(server.folder) not in state(server.client, made)["error"]
-    told(server.client.post("/api/analyses", json={**order, "answers": ["x"]}), 404, "worksheet")
+        server.client.delete(f"/api/tables/{sheet}")
+    told(
+        server.client.post("/api/analyses", json={**order, "answers": ["x"]}),
+        404,
+        "no uploaded file",
+    )
     told(server.client.post("/api/analyses", json={**order, "compare": "x"}), 404, "analysis")
     assert sorted(server.folder.iterdir()) == left
 
@@ -369,7 +336,7 @@ def test_a_worksheet_that_cannot_be_taken_is_told(server: Served) -> None:
 @pytest.mark.parametrize(
     ("order", "status", "reasons"),
     [
-        ({"table": "nothing", "label": "y"}, 404, ["no table 'nothing'"]),
+        ({"table": "nothing", "label": "y"}, 404, ["no uploaded file 'nothing'"]),
         ({"label": "y", "alpha": "lots"}, 400, ["'lots' is not a number"]),
         ({"label": "y", "alpha": -1}, 400, ["alpha is -1"]),
         ({"label": "y", "bias": 1.5}, 422, ["bias", "1.5"]),
@@ -405,7 +372,7 @@ def test_failed_analyses_say_why(server: Served) -> None:
         error = state(server.client, name)["error"]
         assert reason in error
         assert str(server.folder) not in error
-        for path in ("document", "points/0", "features", "files/certificates.csv", "sections"):
+        for path in ("document", "points/0", "files/certificates.csv", "sections"):
             told(server.client.get(f"/api/analyses/{name}/{path}"), 409, "failed", reason)
 
 
@@ -415,9 +382,12 @@ def test_questions_about_nothing(server: Served, example: Example) -> None:
     client, own = server.client, f"/api/analyses/{name}"
     told(client.get("/api/analyses/none/document"), 404, "no analysis")
     told(client.delete("/api/analyses/none"), 404, "no analysis")
+    table = upload(client, HOLES)["id"]
+    with ThreadPoolExecutor(8) as pool:
+        deleted = list(pool.map(lambda _: client.delete(f"/api/tables/{table}"), range(8)))
+    assert sorted(answer.status_code for answer in deleted) == [204, *[404] * 7]
     told(client.get(f"{own}/points/8"), 404, "0 to 7")
-    told(client.post(f"{own}/point", json={"values": {"ages": 3}}), 400, "'ages'", "age, in_us")
-    told(client.post(f"{own}/point", content=b"{"), 422, "JSON")
+    told(client.post("/api/analyses", content=b"{"), 422, "JSON")
     told(client.get("/nowhere"), 404, "/openapi.json")
     told(client.put("/api/limits"), 405, "PUT")
     told(client.get("/static/%2e%2e/app.py"), 404)
@@ -426,13 +396,9 @@ def test_questions_about_nothing(server: Served, example: Example) -> None:
 # The API as a whole --------------------------------------------------------------------------------
 
 
-def test_the_examples_of_the_api_work(server: Served, example: Example) -> None:
-    """What OpenAPI shows as a question can be asked."""
-    name, *_ = example
+def test_the_example_of_the_api_works(server: Served) -> None:
+    """What OpenAPI shows as an order can be ordered."""
     forms = server.client.get("/openapi.json").json()["components"]["schemas"]
-    question = forms["PointQuestion"]["examples"][0]
-    answer = server.client.post(f"/api/analyses/{name}/point", json=question)
-    assert answer.status_code == 200, answer.text
     order = {**forms["Order"]["examples"][0]}
     order["table"] = server.client.post("/api/example").json()["train"]["id"]
     analysed(server.client, **order)
@@ -451,7 +417,7 @@ def test_the_script_of_the_docs(
     names["client"].close()
     assert names["analysis"]["state"] == "done"
     answers = [line for line in script.splitlines() if line.startswith("client.")]
-    assert len(answers) == 8
+    assert len(answers) == 6
 
 
 def test_the_oldest_make_room(tmp_path: Path) -> None:
@@ -468,11 +434,3 @@ def test_the_oldest_make_room(tmp_path: Path) -> None:
         assert codes == [404, 200, 200]
     # An analysis holds its table a moment longer than it takes to be done.
     until(lambda: [*server.folder.iterdir()] == [])
-
-
-def test_the_old_go(tmp_path: Path) -> None:
-    """What nobody asked for in a while is dropped, with its file."""
-    with served(tmp_path, max_age=0) as server:
-        table = upload(server.client, HOLES)["id"]
-        assert server.client.get(f"/api/tables/{table}").status_code == 404
-        assert [*server.folder.iterdir()] == []

@@ -158,7 +158,7 @@ def test_a_client_that_stands_still(tmp_path: Path) -> None:
 
 
 def test_long_work_can_be_cancelled(tmp_path: Path) -> None:
-    """A cancelled analysis is gone, its worker is free, and work that nobody waits for ends by itself."""
+    """A cancelled analysis is gone, and its worker is free."""
     with served(tmp_path) as server:
         client, table = server.client, upload(server.client, endless_table())["id"]
         for _ in range(3):
@@ -166,11 +166,6 @@ def test_long_work_can_be_cancelled(tmp_path: Path) -> None:
             assert client.delete(f"/api/analyses/{name}").status_code == 204
             assert client.get(f"/api/analyses/{name}").status_code == 404
         analysed(client, table=upload(client, HOLES)["id"], label="y")
-        kept, left = working(client, table), working(client, table, patience=0.2)
-        # Whoever asks for its state still waits for it; whoever asks for its result does not.
-        until(lambda: "cancelled" in client.get(f"/api/analyses/{left}/document").text)
-        assert state(client, kept)["state"] == "working"
-        client.delete(f"/api/analyses/{kept}")
 
 
 def test_a_waiting_analysis_keeps_its_table(tmp_path: Path) -> None:

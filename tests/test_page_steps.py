@@ -33,7 +33,7 @@ TABLES = tuple(
     f"a,b,y\n1,x,no\n2,,no\n,x,yes\n4,{last},yes\n5,z,no\n6,x,yes\n" for last in ("z", "", "x")
 )
 BROKEN = (b"", b"a,y\n1\n", b"PAR1xxxx", b"\x1f\x8b0", b"a,a\n1,2\n")
-READING = ("points", "points/1", "features", "curve", "document", "sections", "")
+READING = ("points", "points/1", "document", "sections", "")
 FILES = ("files/certificates.csv", "files/report.html", "files/worksheet.csv")
 
 

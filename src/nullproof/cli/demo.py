@@ -6,13 +6,12 @@ from importlib.resources import files
 
 import polars as pl
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from nullproof.cli.show import Display, headline, intervals, table
+from nullproof.cli.show import Display, show_certificates, show_explanation
 from nullproof.counts.index import CountIndex
 from nullproof.model.certify import certify
-from nullproof.model.witness import World, witness
+from nullproof.model.witness import witness
+from nullproof.words import either
 
 LABEL = "churn"
 NAME = "customer"
@@ -32,35 +31,16 @@ def show_demo(console: Console) -> None:
     train, new = load()
     index = CountIndex.from_table(train, LABEL, ignore=[NAME])
     result = certify(index, new, key=NAME)
-    console.print(
+    display = Display(console, everything=True, of_train=False)
+    display.say(
         f"An insurer wants to know which customers will leave. Of {index.n_rows} records "
-        f"{index.n_missing} cells are missing.\nEvery way to fill them in is a possible world. "
-        "A prediction is certain if it is the same in all worlds. It holds if it is the same as long as "
-        "the missing cells resemble the known ones, within 5 percentage points."
+        f"{index.n_missing} cells are missing. Every way to fill them in is a possible world."
     )
-    console.print(headline(result))
-    console.print()
-    Display(console, everything=True, of_train=False).show_rows(*result.shown_rows(len(new)))
-    position = next(place for place in range(len(result)) if not result[place].certain)
-    point = new.row(position, named=True)
-    cells = {name: point[name] for name in index.features}
-    said = ", ".join(f"{name} {value}" for name, value in cells.items())
-    console.print(f"\n[bold]Why is customer {point[NAME]} open?[/] ({said})")
-    console.print("The support of each label lies somewhere on its bar, and the bars overlap:\n")
-    console.print(intervals(result, position))
-    console.print("\nTwo worlds that differ only in how the missing cells are filled:\n")
-    console.print(_worlds_table(train, index, witness(index, cells)))
-    console.print("\nNow yours:  nullproof certify TRAIN.csv TEST.csv --label COLUMN", style="dim")
-
-
-def _worlds_table(train: pl.DataFrame, index: CountIndex, worlds: tuple[World, World]) -> Table:
-    rows, filled = [], [world.complete(train) for world in worlds]
-    for name in index.features:
-        for row in train[name].is_null().arg_true():
-            cells = [str(frame[name][row]) for frame in filled]
-            style = "bold" if cells[0] != cells[1] else "dim"
-            cell = f"{name} of customer {train[NAME][row]} ({LABEL} {train[LABEL][row]})"
-            rows.append([Text(text, style) for text in (cell, *cells)])
-    predicted = [f"{LABEL} {' = '.join(map(str, world.winners))}" for world in worlds]
-    rows.append([Text("prediction", "bold"), *(Text(text, "bold cyan") for text in predicted)])
-    return table(["missing cell", "one world", "another world"], rows)
+    show_certificates(display, result)
+    weakest = next(one for one in result if not one.certain)
+    show_explanation(display, weakest.explain())
+    predicted = [either(world.winners, "and") for world in witness(index, new[weakest.position])]
+    display.say(
+        f"\nSo this customer is open: one world predicts {predicted[0]}, another one {predicted[1]}."
+    )
+    display.say("\nNow yours:  nullproof certify TRAIN.csv TEST.csv --label COLUMN", "dim")

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from nullproof.data.points import shown_name
 from nullproof.odds.odds import SURE
-from nullproof.results.pictures import factor, histogram, interval_rows
+from nullproof.results.pictures import factor, histogram
 from nullproof.words import (
     PLAIN,
     cut,
@@ -490,24 +490,3 @@ def show_audit(display: Display, result: Audit) -> None:
     display.say(f"\n{result.sentence()}.\n", "bold")
     display.show_rows(*result.shown_rows(display.limit(), display.first))
     display.say(f"\n{result.confidence()}", "dim")
-
-
-# demo -------------------------------------------------------------------------------------------------
-
-
-def intervals(result: Certificates, position: int, width: int = 48) -> Table:
-    """Draw per label a bar from its least to its greatest support, on one logarithmic scale."""
-    by_label = (result.min_log_support, result.max_log_support, result.possible)
-    supports = zip(result.labels, *(one[position].tolist() for one in by_label), strict=True)
-    rows = interval_rows(supports)
-    finite = [end for row in rows for end in (row.low, row.high) if math.isfinite(end)]
-    left, right = (min(finite), max(finite)) if finite else (0.0, 0.0)
-    scale = (width - 1) / (right - left) if right > left else 0.0
-    lines = []
-    for row in rows:
-        start, stop = (
-            round((end - left) * scale) if math.isfinite(end) else 0 for end in (row.low, row.high)
-        )
-        bar = Text(" " * start).append("━" * (stop - start + 1), style="cyan")
-        lines.append((Text(row.label, style="bold"), bar, row.text))
-    return table(["", "", ""], lines)

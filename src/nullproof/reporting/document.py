@@ -5,7 +5,7 @@ a *share* is between 0 and 1, or null where there is nothing to share. `docs/rep
 key; in the order of the story they are:
 
 - overview: ``title``, ``name``, ``table``, ``verdicts``, ``quality``, ``unused``, ``finding``, ``next``,
-  ``assumptions``, ``notes``, ``own_missing``, ``curve``;
+  ``notes``, ``own_missing``, ``curve``;
 - rows: ``sample``, ``points`` (weakest first), ``certain``, ``open``;
 - columns: ``columns``;
 - clean up: ``cleaning``;
@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -33,7 +32,7 @@ from nullproof.cleaning.plan import CleaningPlan, plan_of, usual_goal
 from nullproof.data.notices import standing_notices
 from nullproof.data.points import evenly, unseen_notices
 from nullproof.data.schema import ONE
-from nullproof.model.accuracy import BIASES, Truth
+from nullproof.model.accuracy import Truth
 from nullproof.model.certify import Certificates, certificates_of
 from nullproof.model.model import Model
 from nullproof.model.verdicts import VERDICTS, verdicts
@@ -42,7 +41,6 @@ from nullproof.odds.odds import SURE
 from nullproof.progress import Progress, within
 from nullproof.reporting import rows
 from nullproof.reporting.columns import profiles, unused
-from nullproof.results import label_sets
 from nullproof.results.pictures import histogram
 from nullproof.words import (
     estimate,
@@ -58,10 +56,13 @@ from nullproof.words import (
 LIMIT = 200
 # Two worlds of a point cost time for every feature.
 _BUDGET = 40_000
-_MOST_STAGES, _MOST_SETS, _BARS = 20, 12, 10
+_MOST_STAGES, _BARS = 20, 10
 _MOST_STEPS, _MOST_DRAWN = 200, 200
-# Closer together near 0, where most predictions stop holding.
-_DRAWN = tuple(sorted({*BIASES, *((step / 60) ** 2 for step in range(61))}))
+# The biases of the curve and of the page's slider, close together where most predictions stop holding.
+_DRAWN = (
+    *(0.0, 0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08),
+    *(0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+)
 # What somebody types who has an index in Python, with the options of the report.
 _CALLS = {"clean": "cleaning_plan(index, points)", "radius": "radius(index, points)"}
 # Notices of what ``unused`` lists.
@@ -130,7 +131,7 @@ class Asked:
         }
 
     def more_points(self, most: int) -> str:
-        """Say how to list points that are left out; ``most`` is the most of a sample."""
+        """Say how to list points that are left out; ``most`` is the largest limit."""
         if "report" in self.commands:
             how, more = (
                 "--point and its number or key to the command at the end of this report",
@@ -163,9 +164,9 @@ def document_of(
     strict = judged if judged.strict else certificates_of(model.unbiased, points)
     fragile = radii_of(strict.model, points, strict.verdicts, within(say, 0.4, 0.5))
     most = max(rows.WEAKEST, _BUDGET // model.d)
-    sample = rows.sample(judged, fragile, min(limit, most), also)
+    shown = rows.listed(judged, fragile, min(limit, most), also)
     say("weighing the worlds", 0.5)
-    listed = rows.points(judged, fragile.take(sample.shown), sample.shown, within(say, 0.5, 0.7))
+    listed = rows.points(judged, fragile.take(shown), shown, within(say, 0.5, 0.7))
     say("planning what to clean", 0.7)
     plan = _planned(judged, within(say, 0.7, 1.0))
     known = judged.truth if judged.truth is not None and judged.truth.everything.n else None
@@ -176,15 +177,14 @@ def document_of(
         "verdicts": _verdicts(judged),
         "quality": _quality(known),
         "unused": unused(index, asked.notices, flags=not asked.in_python),
-        "assumptions": _assumptions(judged),
         "own_missing": {
             "reading": points.own_missing,
             "n_points": int((points.n_own_missing > 0).sum()),
             "n_certain": {"skip": strict.n_certain_if("skip"), "any": strict.n_certain_if("any")},
         },
         "curve": _curve(judged),
-        "certain": _certain(judged, strict),
-        "open": _open(judged, strict, listed),
+        "certain": {"n_points": len(points), "n_certain": judged.n_of("certain")},
+        "open": _open(judged, listed),
         "columns": profiles(index, plan),
         "cleaning": _cleaning(plan),
         "fragility": _fragility(fragile),
@@ -194,7 +194,7 @@ def document_of(
             "n_points": len(points),
             "n_shown": len(listed),
             "all": is_all,
-            "how": sample.how,
+            "n_asked": max(0, len(listed) - min(limit, most)),
             "more": "" if is_all else asked.more_points(most),
         },
         "points": listed,
@@ -242,7 +242,11 @@ def _verdicts(judged: Certificates) -> dict[str, Any]:
         }
         for verdict in VERDICTS
     ]
-    return {"threshold": judged.threshold, "groups": groups}
+    return {
+        "threshold": judged.threshold,
+        "learned": bool(judged.learned),
+        "groups": groups,
+    }
 
 
 def _title(judged: Certificates) -> str:
@@ -311,43 +315,11 @@ def _next(document: dict[str, Any], commands: Mapping[str, str]) -> dict[str, An
     return {"text": what + (lead if command else "."), "command": command}
 
 
-def _assumptions(judged: Certificates) -> list[str]:
-    """Say what certain, holds and open mean here, one sentence each."""
-    meanings = verdict_meanings(judged.threshold, judged.learned)
-    completed = " Count a completed table like this index." if judged.learned else ""
-    lines = [
-        f"Certain: {meanings['certain']}; every way to fill in the missing cells of the training table "
-        f"(a world) gives it.{completed}",
-        f"Holds: {meanings['holds']}. Of the missing cells of a label and a column, the share that hold "
-        "a value differs by at most that much (the bias) from its share among the known cells.",
-        f"Open: {meanings['open']}.",
-        "Verdicts are exact: integers decide them. A tie is not a prediction.",
-    ]
-    index, biases = judged.model.index, judged.model.bias
-    named = [
-        f"{text(name)} {number(bias)}"
-        for name, bias, fixed in zip(index.features, biases, judged.model.fixed, strict=True)
-        if fixed
-    ]
-    if named:
-        lines.append(
-            f"Columns with a bias of their own, which they keep: {some(named, 5)} (0: like the known "
-            "cells, 1: anything)."
-        )
-    if judged.points.missing.any():
-        lines.append(
-            "Cells that a point itself does not know are left out: it is predicted from those that it "
-            "knows."
-            if judged.points.own_missing == "skip"
-            else "Cells that a point itself does not know may hold anything, too."
-        )
-    return lines
-
-
 def _curve(judged: Certificates) -> dict[str, Any]:
     """Count the predictions that hold as the bias grows: at a few biases to read, at many to draw."""
     curve = judged.curve()
-    drawn = curve.columns(_DRAWN)
+    asked = () if judged.threshold is None else (judged.threshold,)
+    drawn = curve.columns(sorted({*_DRAWN, *asked}))
     return {
         **curve.columns(),
         "drawn": {name: drawn[name] for name in ("bias", "n_hold", "share")},
@@ -364,6 +336,13 @@ def _notes(judged: Certificates, document: dict[str, Any], asked: Asked) -> list
     ]
     told = [_TRAINING_ROWS] * asked.training_rows
     told += [f"{line[0].upper()}{line[1:]}." for line in notices if not _UNUSED.search(line)]
+    biases = zip(index.features, judged.model.bias, judged.model.fixed, strict=True)
+    named = [f"{text(name)} {number(bias)}" for name, bias, fixed in biases if fixed]
+    if named:
+        told.append(
+            f"Columns with a bias of their own, which they keep: {some(named, 5)} (0: like the known "
+            "cells, 1: anything)."
+        )
     close = rows.gap(index)
     n_wide = sum(
         any(bound["upper"] - bound["lower"] > close for bound in point["odds"] or ())
@@ -377,7 +356,8 @@ def _notes(judged: Certificates, document: dict[str, Any], asked: Asked) -> list
     missing = document["own_missing"]
     if missing["n_points"]:
         verb = "has" if missing["n_points"] == 1 else "have"
-        line = f"{many(missing['n_points'], 'point')} {verb} cells that are not known."
+        read = "are left out" if missing["reading"] == "skip" else "may hold anything, too"
+        line = f"{many(missing['n_points'], 'point')} {verb} cells that are not known; they {read}."
         skip, every = missing["n_certain"]["skip"], missing["n_certain"]["any"]
         if skip != every:
             line += (
@@ -394,45 +374,15 @@ def _notes(judged: Certificates, document: dict[str, Any], asked: Asked) -> list
 # Rows -------------------------------------------------------------------------------------------------
 
 
-def _certain(judged: Certificates, strict: Certificates) -> dict[str, Any]:
-    """Count per label how often it is certain and how often possible, in all worlds."""
-    is_certain = judged.verdict == "certain"
-    by_label = Counter(judged.label[is_certain])
-    possible = strict.possible.sum(axis=0).tolist()
-    return {
-        "n_points": len(judged),
-        "n_certain": int(is_certain.sum()),
-        "labels": [
-            {"label": text(label), "n_certain": by_label[label], "n_possible": n_possible}
-            for label, n_possible in zip(judged.labels, possible, strict=True)
-        ],
-    }
-
-
-def _open(
-    judged: Certificates, strict: Certificates, listed: list[dict[str, Any]]
-) -> dict[str, Any]:
-    """Count the open points, between which labels they are undecided, and how many chance decides."""
-    is_open = judged.verdict == "open"
-    possible = strict.possible[is_open]
-    nothing = np.full(len(possible), -1, dtype=np.int32)
-    sets, _ = label_sets([text(label) for label in judged.labels], possible, nothing)
-    between = Counter(map(tuple, sets.listed())).most_common()
+def _open(judged: Certificates, listed: list[dict[str, Any]]) -> dict[str, Any]:
+    """Count the open points, and how many of those with odds chance decides."""
     weighed = [point for point in listed if point["verdict"] == "open" and point["odds"]]
     sure = [
         point
         for point in weighed
         if point["predicted"] is not None and point["odds"][0]["lower"] >= SURE
     ]
-    return {
-        "n_points": len(possible),
-        "between": [
-            {"labels": [*labels], "n_points": n_points} for labels, n_points in between[:_MOST_SETS]
-        ],
-        "n_between_left_off": max(0, len(between) - _MOST_SETS),
-        "n_odds": len(weighed),
-        "n_likely": len(sure),
-    }
+    return {"n_points": judged.n_of("open"), "n_odds": len(weighed), "n_likely": len(sure)}
 
 
 # Clean up ---------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import base64
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -58,14 +58,17 @@ def row(point: Document) -> str:
     return str(story.row(point, True))
 
 
-def html(document: Document) -> str:
-    """Write one page that needs nothing else: no network, no other file, no JavaScript."""
+def html(document: Document, drawn: Sequence[Part] | None = None) -> str:
+    """Write one page that needs nothing else: no network, no other file, no JavaScript.
+
+    ``drawn`` are its parts, if they are drawn already.
+    """
     return (
         _html()
         .get_template("report.html")
         .render(
             document=document,
-            parts=parts(document),
+            parts=parts(document) if drawn is None else drawn,
             style=Markup(style()),
             script=Markup(script()),
             policy=policy(),
@@ -210,7 +213,7 @@ _DRAWINGS: dict[str, Callable[..., str]] = {
     "curve_by_bias": pictures.curve_by_bias,
     "curve_by_size": pictures.curve_by_size,
     "distribution": lambda column: pictures.distribution(column["values"]),
-    "intervals": lambda support: pictures.intervals(map(_SUPPORT, support), relative=True),
+    "intervals": lambda support: pictures.intervals(map(_SUPPORT, support)),
     "leads": _leads,
     "stack": lambda groups: pictures.stack({one["verdict"]: one["share"] for one in groups}),
 }

@@ -20,12 +20,11 @@ from nullproof.progress import Progress
 from nullproof.reporting import render
 from nullproof.reporting.document import LIMIT, Asked, document_of
 from nullproof.results.files import to_json, write_whole
-from nullproof.words import cut, either, per_cent, text
+from nullproof.words import either, per_cent, text
 
 FORMATS = ("html", "md", "json")
 _HEIGHT = 720
 _MOST_POINTS = 20
-_PLURAL = {"certain": "the certain", "holds": "those that hold", "open": "the open"}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -162,8 +161,8 @@ def report(
     >>> made = report(index, [("a", "x"), ("a", "y"), ("b", "y")])
     >>> made
     Report: 2 of 3 predictions are certain (66.7 %); save it as .html, .md or .json
-    >>> made.document["open"]["between"]
-    [{'labels': ['no', 'yes'], 'n_points': 1}]
+    >>> made.document["open"]["n_points"]
+    1
     """
     if limit < 0:
         raise NullproofError(f"limit is {limit}; give a number of points that is 0 or more")
@@ -218,7 +217,6 @@ def compared(document: dict[str, Any], other: dict[str, Any], name: str) -> dict
         "measures": [
             {"name": what, "here": here, "there": there}
             for (what, here), (_, there) in zip(_measures(document), _measures(other), strict=True)
-            if here is not None or there is not None
         ],
         "n_matched": len(both),
         "n_changed": len(changed),
@@ -243,27 +241,13 @@ def _said(point: dict[str, Any]) -> dict[str, str | None]:
     return {"predicted": point["predicted"], "verdict": point["verdict"]}
 
 
-def _measures(document: dict[str, Any]) -> list[tuple[str, str | None]]:
+def _measures(document: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what is put side by side, as it is shown."""
-    table, fragility = document["table"], document["fragility"]
-    groups = document["verdicts"]["groups"]
-    found: list[tuple[str, str | None]] = [
-        ("training rows", f"{table['n_rows']:,}"),
-        ("features", f"{table['n_features']:,}"),
-        ("missing cells", f"{table['n_missing']:,} ({per_cent(table['share_missing'])})"),
-        ("predictions", f"{document['certain']['n_points']:,}"),
-    ]
-    found += [
-        (group["verdict"], f"{group['n_points']:,} ({per_cent(group['share'])})")
-        for group in groups
-    ]
-    for group in groups:
-        share = group["n_right"] / group["n_known"] if group["n_known"] else None
-        right = None if share is None else per_cent(share)
-        found.append((f"right among {_PLURAL[group['verdict']]}", right))
-    found += [
-        ("least radius", None if fragility["least"] is None else f"{fragility['least']:,}"),
-        ("median radius", None if fragility["median"] is None else f"{fragility['median']:,g}"),
-        ("smoothing", cut(table["alpha"], 40)),
-    ]
+    table = document["table"]
+    found = [("missing cells", f"{table['n_missing']:,} ({per_cent(table['share_missing'])})")]
+    for group in document["verdicts"]["groups"]:
+        line = f"{group['n_points']:,} ({per_cent(group['share'])})"
+        if group["n_known"]:
+            line += f", {per_cent(group['n_right'] / group['n_known'])} right"
+        found.append((group["verdict"], line))
     return found

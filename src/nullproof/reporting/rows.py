@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nullproof.attacks.poison import single_attack
 from nullproof.attacks.radius import Radii
 from nullproof.counts.index import CountIndex
-from nullproof.data.points import Points, RowNames, evenly, key_at
+from nullproof.data.points import Points, RowNames, key_at
 from nullproof.model.certify import Certificates
 from nullproof.model.explain import Explanation, Known, Lead, terms_against
 from nullproof.model.model import Model
@@ -23,7 +23,7 @@ from nullproof.odds.filling import have_odds
 from nullproof.odds.odds import odds_of
 from nullproof.progress import Progress, over, within
 from nullproof.results import CellWords, cell_words, value_words
-from nullproof.words import cut, many, text
+from nullproof.words import cut, text
 
 WEAKEST = 10
 MOST_LABELS = 12
@@ -37,54 +37,17 @@ _SEVERAL = "a cell of the point or of the table has a few candidates, to which n
 _TOO_LONG = "would take too long for a report; ask label_odds or nullproof odds"
 
 
-class Sample(NamedTuple):
-    """The positions of the points that are shown, weakest first, and in words how they were chosen."""
+def listed(
+    judged: Certificates, fragile: Radii, limit: int, also: Sequence[int] = ()
+) -> NDArray[np.intp]:
+    """Return the positions of so many of the weakest points and of some more, weakest first.
 
-    shown: NDArray[np.intp]
-    how: str
-
-
-def sample(judged: Certificates, fragile: Radii, limit: int, also: Sequence[int] = ()) -> Sample:
-    """Choose all points if the limit allows it, else the weakest and even samples of the others.
-
-    ``also`` are shown besides.
+    The first have the smallest tolerance, then the smallest radius.
     """
-    is_open, radius = judged.verdict == "open", fragile.radius
-    shown, how = np.arange(len(judged)), "all points"
-    if len(judged) > limit:
-        shown, how = _some(is_open, judged.tolerance, radius, limit)
-        besides = np.setdiff1d(np.array(also, dtype=np.intp), shown)
-        shown = np.concatenate([shown, besides])
-        if len(besides):
-            was = "was" if len(besides) == 1 else "were"
-            how += f"; besides {many(len(besides), 'point')} that {was} asked for"
-    tolerance = np.nan_to_num(judged.tolerance[shown], nan=-1.0)
-    sizes = np.nan_to_num(radius[shown], nan=math.inf)
-    return Sample(shown[np.lexsort((shown, sizes, tolerance))], how)
-
-
-def _some(
-    is_open: NDArray[np.bool_],
-    tolerance: NDArray[np.float64],
-    radius: NDArray[np.float64],
-    limit: int,
-) -> tuple[NDArray[np.intp], str]:
-    open_ones, held = np.flatnonzero(is_open), np.flatnonzero(~is_open)
-    # Three quarters for the open ones, and what one side does not need goes to the other.
-    n_held = min(len(held), limit - min(len(open_ones), limit * 3 // 4))
-    frail = weakest(radius, min(WEAKEST, n_held))
-    holds = held[tolerance[held] < 1]
-    least = holds[np.argsort(tolerance[holds], kind="stable")]
-    frail = np.union1d(frail, least[: min(WEAKEST, n_held - len(frail))])
-    others = evenly(np.setdiff1d(held, frail), n_held - len(frail))
-    few = evenly(open_ones, limit - n_held)
-    parts = [f"{len(few):,} of {len(open_ones):,} open points"] * bool(len(few))
-    parts += [f"{n_held:,} of {len(held):,} points that hold or are certain"] * bool(n_held)
-    how = " and ".join(parts) + ", at even distances in their order"
-    if len(frail):
-        which = "weakest" if len(frail) == 1 else f"{len(frail)} weakest ones"
-        how += f"; among those that hold the {which}"
-    return np.concatenate([few, frail, others]), how
+    tolerance = np.nan_to_num(judged.tolerance, nan=-1.0)
+    order = np.lexsort((np.nan_to_num(fragile.radius, nan=math.inf), tolerance))
+    shown: NDArray[np.intp] = order[(np.arange(len(order)) < limit) | np.isin(order, [*also])]
+    return shown
 
 
 def weakest(radius: NDArray[np.float64], n_wanted: int = WEAKEST) -> NDArray[np.intp]:

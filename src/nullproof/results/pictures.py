@@ -89,38 +89,17 @@ class Interval(NamedTuple):
     text: str
 
 
-def interval_rows(supports: Iterable[Support], *, relative: bool = False) -> list[Interval]:
-    """Return the bars of a picture; the parameters are those of `intervals`."""
-    rows = [(str(label), _log(low), _log(high), able) for label, low, high, able in supports]
-    unit = 0.0
-    if relative:
-        best = max((low for _, low, _, _ in rows), default=-math.inf)
-        best = best if math.isfinite(best) else max((high for _, _, high, _ in rows), default=0.0)
-        unit = best if math.isfinite(best) else 0.0
-    winner: Literal["certain", "open"] = (
-        "certain" if sum(able for *_, able in rows) == 1 else "open"
-    )
-    write = multiple if relative else support
-    bars = []
-    for label, least, most, able in rows:
-        low, high = least - unit, most - unit
-        kind = winner if able else "out"
-        bars.append(Interval(label, low, high, kind, span(write(low), write(high))))
-    return bars
-
-
-def intervals(supports: Iterable[Support], *, relative: bool = False) -> str:
+def intervals(supports: Iterable[Support]) -> str:
     """Draw the support of each label over all worlds, on one logarithmic scale.
 
-    A point is certain if one bar lies clear of all others.
+    A point is certain if one bar lies clear of all others. Numbers are multiples of the best support that
+    some label has in every world.
 
     Parameters
     ----------
     supports
         From top to bottom, per label: its name, the natural logarithms of its least and its greatest
         support (None or -inf is a support of 0), and whether it wins or ties in some world.
-    relative
-        Whether numbers are multiples of the best support that some label has in every world.
 
     Examples
     --------
@@ -128,18 +107,37 @@ def intervals(supports: Iterable[Support], *, relative: bool = False) -> str:
     >>> picture[:37], "yes lies clear" in picture
     ('<svg class="np-intervals" role="img" ', True)
     """
-    bars = interval_rows(supports, relative=relative)
+    bars = _bars([(str(label), _log(low), _log(high), able) for label, low, high, able in supports])
     scale = _Scale([end for bar in bars for end in (bar.low, bar.high)])
-    bottom = _TOP + _ROW * len(bars)
-    parts = [_axis(scale.ticks(multiple if relative else support), bottom)]
+    bottom, parts = _TOP + _ROW * len(bars), []
     winners = [bar for bar in bars if bar.kind != "out"]
     if len(winners) == 1 < len(bars) and math.isfinite(winners[0].low):
         x = scale.place(winners[0].low)
         dashed = f'class="np-clear" stroke="{COLOURS["certain"]}" stroke-dasharray="4 3"'
-        parts.append(_line((x, x), (_TOP + 18, bottom + 2), dashed))
+        parts.append(_line((x, x), (_TOP + 18, bottom), dashed))
     for place, bar in enumerate(bars):
         parts.append(_interval(bar, scale, _TOP + _ROW * place))
-    return _svg("np-intervals", bottom + 24, _in_words(bars), parts)
+    return _svg("np-intervals", bottom, _in_words(bars), parts)
+
+
+def _bars(supports: Sequence[tuple[str, float, float, bool]]) -> list[Interval]:
+    """Return the bars, from multiples of the best support that some label has in every world."""
+    best = max((low for _, low, _, _ in supports), default=-math.inf)
+    if not math.isfinite(best):
+        best = max((high for _, _, high, _ in supports if math.isfinite(high)), default=0.0)
+    winner: Literal["certain", "open"] = (
+        "certain" if sum(able for *_, able in supports) == 1 else "open"
+    )
+    return [
+        Interval(
+            label,
+            low - best,
+            high - best,
+            winner if able else "out",
+            span(multiple(low - best), multiple(high - best)),
+        )
+        for label, low, high, able in supports
+    ]
 
 
 def _in_words(bars: Sequence[Interval]) -> str:
@@ -152,7 +150,7 @@ def _in_words(bars: Sequence[Interval]) -> str:
         if len(able) == 1
         else f"{' and '.join(able)} overlap: not certain"
     )
-    return f"Support of each label. {ranges}. {verdict}."
+    return f"Support of each label, in multiples. {ranges}. {verdict}."
 
 
 def _interval(bar: Interval, scale: _Scale, top: float) -> str:
@@ -182,10 +180,9 @@ class _Scale:
     _ZERO = 26.0
 
     def __init__(self, logs: Sequence[float]) -> None:
-        self.finite = [log for log in logs if math.isfinite(log)]
-        self.has_zero = len(self.finite) < len(logs)
-        self.left = self._ZERO if self.has_zero else 1.0
-        self.low, self.high = min(self.finite, default=0.0), max(self.finite, default=0.0)
+        finite = [log for log in logs if math.isfinite(log)]
+        self.left = self._ZERO if len(finite) < len(logs) else 1.0
+        self.low, self.high = min(finite, default=0.0), max(finite, default=0.0)
 
     def place(self, log: float) -> float:
         if log == -math.inf:
@@ -193,21 +190,6 @@ class _Scale:
         if self.high == self.low:
             return (self.left + WIDTH) / 2
         return self.left + (log - self.low) / (self.high - self.low) * (WIDTH - 1 - self.left)
-
-    def ticks(self, write: Any) -> list[tuple[float, str]]:
-        """Return powers of ten within the scale, few enough to be told apart, or else its two ends."""
-        zero = [(1.0, "0")] if self.has_zero else []
-        if not self.finite:
-            return zero
-        first, last = math.ceil(self.low / math.log(10)), math.floor(self.high / math.log(10))
-        powers = range(first, last + 1, max(1, math.ceil((last - first + 1) / 5)))
-        tens = [
-            (self.place(e * math.log(10)), "1" if e == 0 else f"{10**e}" if e == 1 else _power(e))
-            for e in powers
-        ]
-        if len(tens) < 2:
-            tens = [(self.place(log), write(log)) for log in sorted({self.low, self.high})]
-        return zero + [(x, name) for x, name in tens if not zero or x > 2 * self._ZERO]
 
 
 # What speaks for a label and what against it ------------------------------------------------------------
@@ -472,18 +454,6 @@ def _svg(kind: str, height: float, words: str, parts: Sequence[str]) -> str:
         f'width="{WIDTH}" height="{height}" font-family="system-ui, sans-serif" font-size="13" '
         f'fill="currentColor" xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>'
     )
-
-
-def _axis(ticks: Sequence[tuple[float, str]], bottom: float) -> str:
-    faint = 'stroke="currentColor" stroke-opacity="0.5"'
-    parts = [_line((0, WIDTH), (bottom + 2, bottom + 2), faint)]
-    for x, name in ticks:
-        anchor = "start" if x < 20 else "end" if x > WIDTH - 20 else "middle"
-        parts += [
-            _line((x, x), (bottom + 2, bottom + 6), faint),
-            _text(x, bottom + 19, name, f' text-anchor="{anchor}"'),
-        ]
-    return f'<g class="np-axis" font-size="11">{"".join(parts)}</g>'
 
 
 def _name(text: str, y: float, how: str = "") -> str:

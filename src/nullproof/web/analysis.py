@@ -6,18 +6,16 @@
 
 from __future__ import annotations
 
-import io
-import secrets
 import tempfile
-import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from nullproof.cleaning.plan import USUAL_BIAS, goal_in_words
@@ -33,15 +31,14 @@ from nullproof.model.certify import Certificates, certificates_of
 from nullproof.model.model import Model
 from nullproof.model.parameters import written_number
 from nullproof.reporting.document import Asked, document_of
+from nullproof.reporting.render import Part, parts
 from nullproof.reporting.reports import compared
 from nullproof.web.forms import Order
 from nullproof.web.jobs import Job, Say
-from nullproof.web.limits import MEGABYTE, RequestError, shown_name
-from nullproof.web.uploads import ZIP, Upload, by_name, unpacks_beyond
+from nullproof.web.limits import RequestError
+from nullproof.web.uploads import Upload, by_name
 from nullproof.words import many, typed
 
-# A worksheet comes as a question, which has 4 MB at most; packed, it may hold far more.
-_LARGEST_SHEET = 64 * MEGABYTE
 _COUNTED, _JUDGED = 0.12, 0.25
 # The options of an order that the command line has too.
 _OPTIONS = (
@@ -59,35 +56,20 @@ class File:
 
 
 @dataclass(frozen=True)
-class Sheet:
-    """A worksheet that came back, filled in; small enough to stay in memory."""
-
-    name: str
-    content: bytes
-    busy: bool = False
-
-    @property
-    def size(self) -> int:
-        return len(self.content)
-
-    def discard(self) -> None:
-        """Nothing but memory is held."""
-
-
-@dataclass(frozen=True)
 class Ordered:
     """An order with the files that it names."""
 
     order: Order
     train: File
     points: File | None
-    answers: Sequence[Sheet]
+    answers: Sequence[File]
     before: dict[str, Any] | None
 
     @property
     def names(self) -> dict[Path, str]:
-        """The names that the person knows the tables by."""
-        return {file.path: file.name for file in (self.train, self.points) if file is not None}
+        """The names that the person knows the files by."""
+        files = (self.train, self.points, *self.answers)
+        return {file.path: file.name for file in files if file is not None}
 
     @property
     def table_options(self) -> TableOptions:
@@ -103,10 +85,18 @@ class Ordered:
 
 @dataclass(frozen=True)
 class Result:
-    """A finished analysis: the verdicts on its points, and the document of its report."""
+    """A finished analysis: the verdicts on its points, and its report, as plain values and drawn."""
 
     certificates: Certificates
     document: dict[str, Any]
+    parts: Sequence[Part]
+
+    @cached_property
+    def rows(self) -> pl.DataFrame:
+        """What a list of the points is filtered and sorted by."""
+        columns = self.certificates.file_columns()
+        by = ("point", "key", "predicted", "tolerance", "rival", "right")
+        return pl.DataFrame({name: columns[name] for name in by if name in columns})
 
     @property
     def size(self) -> int:
@@ -127,7 +117,6 @@ class Analysis(Job):
         super().__init__(analyse, ordered)
         # Until it is over it needs its tables, whoever deletes them meanwhile.
         self.ordered, self._uploads, self._on_end = ordered, [*uploads], on_end
-        self.asked_at = time.monotonic()
 
     def release(self) -> None:
         """Let go of the tables."""
@@ -145,12 +134,6 @@ class Analysis(Job):
     def discard(self) -> None:
         """Stop working."""
         self.cancel()
-
-    def stop_if_abandoned(self) -> None:
-        """Stop working for somebody who does not ask any more."""
-        patience = self.ordered.order.patience
-        if patience is not None and time.monotonic() - self.asked_at > patience:
-            self.cancel()
 
     @property
     def result(self) -> Result:
@@ -187,7 +170,7 @@ def analyse(say: Say, ordered: Ordered) -> Result:
         brought = None
         if ordered.answers:
             say(_COUNTED, "taking the answers")
-            brought = _take(work, ordered.answers)
+            brought = _take(work, ordered)
     model = Model(work.model.index, bias=ordered.order.bias, **ordered.model_options)
     say(_COUNTED, "certifying")
     certificates = replace(certificates_of(model, work.points), actual=actual)
@@ -200,33 +183,26 @@ def analyse(say: Say, ordered: Ordered) -> Result:
         document["finding"] = f"{_said_of_answers(brought, work)} {document['finding']}"
     if ordered.before is not None:
         document["compared"] = compared(document, ordered.before, "the analysis before")
-    return Result(certificates, document)
+    return Result(certificates, document, parts(document))
 
 
 def worksheet(say: Say, ordered: Ordered) -> str:
     """Return the cells that are left to look up, as the worksheet that ``clean`` writes."""
     work, _ = _open(ordered, say)
-    _take(work, ordered.answers)
+    _take(work, ordered)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "worksheet.csv"
         work.write_worksheet(path, work.plan(None))
         return path.read_text("utf-8")
 
 
-def check_sheet(say: Say, sheet: Sheet) -> int:
+def describe_worksheet(say: Say, path: Path, name: str) -> dict[str, Any]:
     """Reject what is no worksheet, and count its lines."""
-    if sheet.content.startswith(ZIP) and unpacks_beyond(io.BytesIO(sheet.content), _LARGEST_SHEET):
-        raise RequestError(
-            413,
-            f"{shown_name(sheet.name)} is larger than {_LARGEST_SHEET // MEGABYTE} MB unpacked; send it "
-            "in parts",
-        )
     say(0.0, "reading the worksheet")
-    with _on_disk([sheet]) as names:
-        try:
-            return len(read_lines(next(iter(names))))
-        except NullproofError as problem:
-            raise RequestError(400, by_name(str(problem), names)) from problem
+    try:
+        return {"name": name, "n_lines": len(read_lines(path))}
+    except NullproofError as problem:
+        raise RequestError(400, by_name(str(problem), {path: name})) from problem
 
 
 def _open(ordered: Ordered, say: Say) -> tuple[Work, NDArray[np.int32] | None]:
@@ -269,26 +245,12 @@ def _read(ordered: Ordered, say: Say) -> tuple[Work, NDArray[np.int32] | None]:
     return work, codes if codes is not None and (codes >= 0).any() else None
 
 
-@contextmanager
-def _on_disk(sheets: Sequence[Sheet]) -> Iterator[dict[Path, str]]:
-    """Write worksheets to files of our own, with the names that the person knows them by."""
-    with tempfile.TemporaryDirectory() as folder:
-        names = {}
-        for sheet in sheets:
-            ending = ".xlsx" if sheet.content.startswith(ZIP) else ".csv"
-            path = Path(folder) / (secrets.token_hex(8) + ending)
-            path.write_bytes(sheet.content)
-            names[path] = sheet.name
-        yield names
-
-
-def _take(work: Work, sheets: Sequence[Sheet]) -> dict[str, Any] | None:
+def _take(work: Work, ordered: Ordered) -> dict[str, Any] | None:
     """Take the answers of worksheets, all or none."""
-    with _on_disk(sheets) as names:
-        try:
-            return work.take([*names])
-        except NullproofError as problem:
-            raise NullproofError(by_name(str(problem), names)) from problem
+    try:
+        return work.take([sheet.path for sheet in ordered.answers])
+    except NullproofError as problem:
+        raise NullproofError(by_name(str(problem), ordered.names)) from problem
 
 
 def _said_of_answers(brought: Mapping[str, Any], work: Work) -> str:

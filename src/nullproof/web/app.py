@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
-import time
 import traceback
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from copy import copy
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import anyio
 import anyio.to_thread
+from anyio.abc import TaskGroup
 from fastapi import APIRouter, FastAPI, Query, Request
 from fastapi import Path as InPath
 from fastapi.exceptions import RequestValidationError
@@ -24,18 +24,17 @@ from starlette.requests import ClientDisconnect
 
 from nullproof import __version__
 from nullproof.errors import NullproofError
-from nullproof.model.accuracy import BIASES
 from nullproof.model.parameters import written_number
 from nullproof.reporting import render
 from nullproof.results.files import to_csv, to_json
 from nullproof.web import answers
-from nullproof.web.analysis import Analysis, File, Ordered, Result, Sheet, check_sheet, worksheet
-from nullproof.web.forms import Bias, ErrorForm, Order, PointQuestion, Wanted
+from nullproof.web.analysis import Analysis, File, Ordered, Result, describe_worksheet, worksheet
+from nullproof.web.forms import ErrorForm, Order, Wanted
 from nullproof.web.guard import Guard
-from nullproof.web.jobs import Job, Workers
+from nullproof.web.jobs import Job, Work, warm_up
 from nullproof.web.limits import RequestError, Settings, error_body, shown_name
 from nullproof.web.store import Store
-from nullproof.web.uploads import Receiver, Upload, describe, last_part
+from nullproof.web.uploads import Receiver, Upload, describe
 from nullproof.words import cut
 
 _DESCRIPTION = """Which predictions the missing training cells cannot change, for scripts.
@@ -47,9 +46,6 @@ STATIC = Path(__file__).parent / "static"
 _WORKERS = 2
 # Those beyond wait with their bytes unread, so that the disk does not fill up.
 _UPLOADS_AT_ONCE = 512
-_LOOK = 0.5
-# What is asked about so few points is answered sooner than a thread begins.
-_FEW = 1000
 _ERRORS: dict[int | str, dict[str, Any]] = {
     code: {"model": ErrorForm, "description": meaning}
     for code, meaning in (
@@ -68,51 +64,39 @@ _FILE = {
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
+T = TypeVar("T")
 router = APIRouter(prefix="/api", responses=_ERRORS)
 
 
 class Desk:
-    """All that one server keeps: tables, worksheets, analyses, and the workers."""
+    """All that one server keeps, on its event loop: uploads, analyses, and the workers."""
+
+    # The analyses at work.
+    jobs: TaskGroup
 
     def __init__(self, settings: Settings, folder: Path) -> None:
         self.settings, self.folder = settings, folder
-        age, most = settings.max_age, settings.max_tables
-        self.tables: Store[Upload] = Store(
-            "table", number=most, size=8 * settings.max_upload, age=age
-        )
-        self.worksheets: Store[Sheet] = Store(
-            "worksheet", number=most, size=settings.max_upload, age=age
+        self.uploads: Store[Upload] = Store(
+            "uploaded file", number=settings.max_tables, size=8 * settings.max_upload
         )
         self.analyses: Store[Analysis] = Store(
-            "analysis", number=settings.max_analyses, size=settings.memory, age=age
+            "analysis", number=settings.max_analyses, size=settings.memory
         )
-        self.workers, self.readers = Workers(_WORKERS), Workers(_WORKERS)
+        # Analyses, and what is asked for at once.
+        self.workers, self.readers = anyio.Semaphore(_WORKERS), anyio.Semaphore(_WORKERS)
         self.uploading = anyio.Semaphore(_UPLOADS_AT_ONCE)
 
     async def work(self, job: Job) -> Any:
         """Return what a short job gives, once it is done."""
-        try:
-            await anyio.to_thread.run_sync(self.readers.submit(job).result, abandon_on_cancel=True)
-        except BaseException:
-            job.cancel()
-            raise
+        await job.run(self.readers)
         if job.error is not None:
             # A copy: the traceback of the job's own error would keep its frames, and with them a file.
             raise copy(job.error)
         return job.outcome
 
-    async def watch(self) -> None:
-        """Look now and then for work that nobody waits for any more."""
-        while True:
-            await anyio.sleep(_LOOK)
-            for analysis in self.analyses:
-                analysis.stop_if_abandoned()
-
-    def close(self) -> None:
-        """Stop all work and delete all files."""
-        self.workers.close()
-        self.readers.close()
-        for store in (self.analyses, self.tables, self.worksheets):
+    def clear(self) -> None:
+        """Forget everything, and delete all files."""
+        for store in (self.analyses, self.uploads):
             store.clear()
 
 
@@ -122,11 +106,11 @@ def make_app(settings: Settings, folder: Path) -> Guard:
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(desk.watch)
+        warm_up()
+        async with anyio.create_task_group() as desk.jobs:
             yield
-            tasks.cancel_scope.cancel()
-        desk.close()
+            desk.jobs.cancel_scope.cancel()
+        desk.clear()
 
     app = FastAPI(
         title="nullproof",
@@ -185,11 +169,17 @@ async def upload(
     For example: `curl --data-binary @train.csv 'http://127.0.0.1:8321/api/tables?name=train.csv'`
     """
     desk = _desk(request)
+    return await _uploaded(request, name, describe, desk.settings)
+
+
+async def _uploaded(request: Request, name: str, read: Work, *asked: Any) -> dict[str, Any]:
+    """Receive a file, and describe it by a function that a job can call."""
+    desk = _desk(request)
     receiver = Receiver(desk.folder, name, desk.settings)
     try:
         async with desk.uploading:
             await receiver.receive(request.stream())
-        return await _received(desk, receiver)
+        return await _received(desk, receiver, read, *asked)
     except BaseException as problem:
         receiver.path.unlink(missing_ok=True)
         if isinstance(problem, ClientDisconnect):
@@ -199,16 +189,15 @@ async def upload(
         raise
 
 
-async def _received(desk: Desk, receiver: Receiver) -> dict[str, Any]:
-    table = await anyio.to_thread.run_sync(receiver.finish)
-    table.description = await _description(desk, table)
-    return {"id": desk.tables.put(table), **table.description}
+async def _received(desk: Desk, receiver: Receiver, read: Work, *asked: Any) -> dict[str, Any]:
+    file = await anyio.to_thread.run_sync(receiver.finish)
+    file.description = await _description(desk, file, read, *asked)
+    return {"id": desk.uploads.put(file), **file.description}
 
 
-async def _description(desk: Desk, table: Upload, missing: Sequence[str] = ()) -> dict[str, Any]:
-    died = f"{shown_name(table.name)} is damaged and cannot be read; make it again"
-    asked = (table.path, table.name, desk.settings, missing)
-    found: dict[str, Any] = await desk.work(Job(describe, *asked, died=died))
+async def _description(desk: Desk, file: Upload, read: Work, *asked: Any) -> dict[str, Any]:
+    died = f"{shown_name(file.name)} is damaged and cannot be read; make it again"
+    found: dict[str, Any] = await desk.work(Job(read, file.path, file.name, *asked, died=died))
     return found
 
 
@@ -219,7 +208,7 @@ async def example(request: Request) -> dict[str, Any]:
     for name in ("customers.csv", "new_customers.csv"):
         receiver = Receiver(desk.folder, name, desk.settings)
         receiver.path.write_bytes((files("nullproof") / "demo" / name).read_bytes())
-        tables.append(await _received(desk, receiver))
+        tables.append(await _received(desk, receiver, describe, desk.settings))
     return {"train": tables[0], "points": tables[1], "label": "churn", "key": "customer"}
 
 
@@ -233,15 +222,16 @@ async def table(
 ) -> dict[str, Any]:
     """Describe an uploaded table again, also with more spellings of missing."""
     desk = _desk(request)
-    found = desk.tables.get(table)
-    described = await _description(desk, found, missing) if missing else found.description
-    return {"id": table, **described}
+    found = desk.uploads.get(table)
+    if not missing:
+        return {"id": table, **found.description}
+    return {"id": table, **await _description(desk, found, describe, desk.settings, missing)}
 
 
 @router.delete("/tables/{table}", tags=["tables"], status_code=204, response_model=None)
-def forget_table(request: Request, table: str) -> None:
+async def forget_table(request: Request, table: str) -> None:
     """Delete an uploaded table; analyses of it stay."""
-    _desk(request).tables.drop(table)
+    _desk(request).uploads.drop(table)
 
 
 @router.post("/worksheets", tags=["tables"], status_code=201, openapi_extra=_FILE)
@@ -250,43 +240,34 @@ async def add_worksheet(
     name: Annotated[str, Query(description="File name, only to be shown.")] = "worksheet.csv",
 ) -> dict[str, Any]:
     """Upload a worksheet that was filled in, CSV or Excel; an order names it to take its answers."""
-    desk = _desk(request)
-    sheet = Sheet(last_part(name), await request.body())
-    n_lines = await desk.work(Job(check_sheet, sheet))
-    return {"id": desk.worksheets.put(sheet), "name": sheet.name, "n_lines": n_lines}
+    return await _uploaded(request, name, describe_worksheet)
 
 
 # Analyses ------------------------------------------------------------------------------------------
 
 
 @router.post("/analyses", tags=["analyses"], status_code=202)
-def order(request: Request, order: Order) -> dict[str, Any]:
+async def order(request: Request, order: Order) -> dict[str, Any]:
     """Order an analysis; ask for its state until it is `done`."""
     desk = _desk(request)
-    uploads = [desk.tables.get(name) for name in (order.table, order.points) if name is not None]
+    named = [order.table, *([order.points] if order.points else []), *order.answers]
+    uploads = [desk.uploads.get(name) for name in named]
     if not 0 <= written_number(str(order.alpha)) < float("inf"):
         raise RequestError(400, f"alpha is {order.alpha}; give a number that is not negative")
-    given = [File(own.path, own.name) for own in uploads]
+    train, *others = [File(own.path, own.name) for own in uploads]
+    points = others.pop(0) if order.points else None
     before = None if order.compare is None else _result(request, order.compare).document
-    sheets = [desk.worksheets.get(sheet) for sheet in order.answers]
-    ordered = Ordered(order, given[0], given[1] if order.points else None, sheets, before)
-    # From here on it holds its tables, and nothing may fail that does not discard it.
+    ordered = Ordered(order, train, points, others, before)
     analysis = Analysis(ordered, uploads, desk.analyses.make_room)
-    try:
-        name = desk.analyses.put(analysis)
-    except RequestError:
-        analysis.discard()
-        raise
-    desk.workers.submit(analysis)
+    name = desk.analyses.put(analysis)
+    desk.jobs.start_soon(analysis.run, desk.workers)
     return {"id": name, **analysis.document()}
 
 
 @router.get("/analyses/{analysis}", tags=["analyses"])
 async def state(request: Request, analysis: str) -> dict[str, Any]:
     """Give the state of an analysis, how far it is, and what was ordered."""
-    found = _desk(request).analyses.get(analysis)
-    found.asked_at = time.monotonic()
-    return {"id": analysis, **found.document()}
+    return {"id": analysis, **_desk(request).analyses.get(analysis).document()}
 
 
 @router.delete("/analyses/{analysis}", tags=["analyses"], status_code=204, response_model=None)
@@ -296,20 +277,19 @@ async def cancel(request: Request, analysis: str) -> None:
 
 
 @router.get("/analyses/{analysis}/document", tags=["analyses"])
-def document(request: Request, analysis: str) -> Response:
+async def document(request: Request, analysis: str) -> Response:
     """Give everything that the report says, as plain data."""
-    return _json(_result(request, analysis).document)
+    result = _result(request, analysis)
+    return await _json(lambda: result.document)
 
 
 @router.get("/analyses/{analysis}/sections", tags=["analyses"])
-def sections(request: Request, analysis: str) -> list[dict[str, str]]:
+async def sections(request: Request, analysis: str) -> list[dict[str, str]]:
     """Give the parts of the report as HTML, for a page that has the report's style."""
-    return [part._asdict() for part in render.parts(_result(request, analysis).document)]
+    return [part._asdict() for part in _result(request, analysis).parts]
 
 
-Name = Literal[
-    "report.html", "certificates.csv", "certificates.json", "document.json", "worksheet.csv"
-]
+Name = Literal["report.html", "certificates.csv", "document.json", "worksheet.csv"]
 _TYPES = {"html": "text/html", "csv": "text/csv", "json": "application/json"}
 
 
@@ -322,7 +302,7 @@ async def download(request: Request, analysis: str, name: Name) -> Response:
     if name == "worksheet.csv":
         content = await _worksheet(desk, found.ordered)
     else:
-        content = await anyio.to_thread.run_sync(_written, result, name)
+        content = await _aside(_written, result, name)
     return _file(found, name, content)
 
 
@@ -350,37 +330,13 @@ async def _worksheet(desk: Desk, ordered: Ordered) -> str:
 
 def _written(result: Result, name: str) -> str:
     if name == "report.html":
-        return render.html(result.document)
+        return render.html(result.document, result.parts)
     if name == "certificates.csv":
         return to_csv(result.certificates.file_columns())
-    if name == "certificates.json":
-        found = result.certificates
-        more: dict[str, Any] = {
-            "n_missing": found.model.index.n_missing,
-            "own_missing": found.points.own_missing,
-            "bias": float(max(found.model.bias, default=1)),
-        }
-        if result.document["asked"]["training_rows"]:
-            more["training_rows"] = True
-        return to_json({**found.document(), **more})
     return to_json(result.document)
 
 
 # Points --------------------------------------------------------------------------------------------
-
-
-@router.get("/analyses/{analysis}/curve", tags=["points"])
-def holding(
-    request: Request,
-    analysis: str,
-    bias: Annotated[
-        list[Bias] | None,
-        Query(max_length=200, description="At which biases; without any, at ten from 0 to 1."),
-    ] = None,
-) -> dict[str, Any]:
-    """Count how many predictions hold at some biases, and how many of those are right."""
-    found = _result(request, analysis).certificates
-    return answers.curve(found, BIASES if bias is None else bias)
 
 
 Chosen = Annotated[Wanted, Query()]
@@ -389,50 +345,31 @@ Chosen = Annotated[Wanted, Query()]
 @router.get("/analyses/{analysis}/points", tags=["points"])
 async def points(request: Request, analysis: str, wanted: Chosen) -> Response:
     """List verdicts, some at a time."""
-    found = _result(request, analysis).certificates
-    if len(found) <= _FEW:
-        return _json(answers.listed(found, wanted))
-    return _json(await anyio.to_thread.run_sync(answers.listed, found, wanted))
+    return await _json(answers.listed, _result(request, analysis), wanted)
 
 
 @router.get("/analyses/{analysis}/rows.csv", tags=["points"], response_class=Response)
-def listed_file(request: Request, analysis: str, wanted: Chosen) -> Response:
+async def listed_file(request: Request, analysis: str, wanted: Chosen) -> Response:
     """Download all verdicts that are listed, as CSV."""
     found = _desk(request).analyses.get(analysis)
-    return _file(found, "rows.csv", answers.listed_file(found.result.certificates, wanted))
+    content = await _aside(answers.listed_file, found.result, wanted)
+    return _file(found, "rows.csv", content)
 
 
 @router.get("/analyses/{analysis}/points/{point}", tags=["points"])
-def point(request: Request, analysis: str, point: Annotated[int, InPath(ge=0)]) -> Response:
+async def point(request: Request, analysis: str, point: Annotated[int, InPath(ge=0)]) -> Response:
     """Give all about one point: support intervals, odds, radius, two worlds that disagree."""
-    return _json(answers.one_point(_result(request, analysis).certificates, point))
+    return await _json(answers.one_point, _result(request, analysis).certificates, point)
 
 
-@router.post("/analyses/{analysis}/point", tags=["points"])
-def judge(request: Request, analysis: str, question: PointQuestion) -> Response:
-    """Judge a point with any values."""
-    return _json(answers.typed_point(_result(request, analysis).certificates, question.values))
+async def _json(read: Callable[..., Any], *asked: Any) -> Response:
+    content = await _aside(lambda: to_json(read(*asked)))
+    return Response(content, media_type="application/json")
 
 
-@router.get("/analyses/{analysis}/features", tags=["points"])
-def features(request: Request, analysis: str) -> list[dict[str, Any]]:
-    """List the features with their first values, to write a point with."""
-    features = _result(request, analysis).certificates.model.index.schema.features
-    room = max(2, min(60, 20_000 // max(len(features), 1)))
-    return [
-        {
-            "name": feature.name,
-            "kind": feature.kind,
-            "binned": bool(feature.edges),
-            "values": list(feature.values[:room]),
-            "n_values": feature.n_values,
-        }
-        for feature in features
-    ]
-
-
-def _json(content: Any) -> Response:
-    return Response(to_json(content), media_type="application/json")
+async def _aside(read: Callable[..., T], *asked: Any) -> T:
+    """Read in a thread, which keeps nobody waiting; when the server ends, nobody waits for it."""
+    return await anyio.to_thread.run_sync(read, *asked, abandon_on_cancel=True)
 
 
 # Errors --------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticSerializationError
 
-Cell = str | bool | int | float | None
 # How far missing cells may differ from the known ones.
 Bias = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
@@ -82,19 +81,6 @@ class Order(Form):
         [], max_length=100, description="Ids of worksheets that were filled in, to be taken first."
     )
     compare: str | None = Field(None, description="Id of an analysis to show beside this one.")
-    patience: Annotated[float, Field(gt=0)] | None = Field(
-        None,
-        description="Cancel the analysis if nobody asks for its state for so many seconds; null: never.",
-    )
-
-
-class PointQuestion(Form):
-    """A point to judge."""
-
-    model_config = _example(values={"age": "over 55", "in_us": "yes", "income": None})
-    values: dict[str, Cell | list[Cell]] = Field(
-        description="A value per feature: null or left out for missing, a list for candidates."
-    )
 
 
 class Wanted(BaseModel):

@@ -1,7 +1,8 @@
 """Run long work in processes of their own, so that it can be ended at any moment.
 
 A damaged file may end the process that reads it, and compiled code cannot be interrupted: neither
-disturbs the server. Processes are forked from a small one that has the library loaded already.
+disturbs the server. Processes are forked from a small one that has the library loaded already. The state
+of a job changes on the event loop only.
 """
 
 from __future__ import annotations
@@ -9,14 +10,16 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import sys
-import threading
 import time
 import traceback
 import warnings
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any, Literal
+
+import anyio
+from anyio.to_thread import run_sync
 
 from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.web.limits import RequestError
@@ -26,6 +29,19 @@ Say = Callable[[float, str], None]
 # Takes a way to report progress, and other arguments; returns what can be pickled.
 Work = Callable[..., Any]
 _LOADED = ["nullproof.web.analysis", "nullproof.web.uploads"]
+
+
+def warm_up() -> None:
+    """Start the process that others are forked from, so that it has loaded the library by the first job."""
+    forkserver.set_forkserver_preload(_LOADED)
+    # The server ends its processes, not Ctrl-C: they inherit what is blocked here. The tracker, which the
+    # other process needs, would unblock it.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Job:
@@ -47,8 +63,9 @@ class Job:
         died: str = "the work ended without an answer, perhaps for lack of memory; use fewer rows",
     ) -> None:
         self._work, self._arguments, self._died = work, arguments, died
-        self._lock = threading.Lock()
-        self._process: Any = None
+        self._scope = anyio.CancelScope()
+        # A thread of its own listens to the process, however many threads others have.
+        self._listener = anyio.CapacityLimiter(1)
         self.state: State = "waiting"
         self.share, self.doing, self.seconds = 0.0, "waiting for a free worker", 0.0
         self.error: NullproofError | None = None
@@ -64,79 +81,74 @@ class Job:
 
     def cancel(self) -> None:
         """End the work now."""
-        with self._lock:
-            was, process = self.state, self._process
-            if not self.over:
-                self.state = self.doing = "cancelled"
-            if process is not None:
-                process.kill()
-        if was == "waiting":
-            self.release()
+        self._end("cancelled")
+        self._scope.cancel()
 
-    def run(self) -> None:
-        """Do the work in another process, and wait for it."""
-        start = time.monotonic()
+    async def run(self, free: anyio.Semaphore) -> None:
+        """Do the work in another process as soon as one is free, and wait for it."""
         try:
-            receiving = self._started()
-        except OSError as problem:
-            self.error = NullproofError(f"no process could be started ({problem}); try again")
-            self.state = self.doing = "failed"
-            self.release()
-            return
-        if receiving is None:
-            return
-        try:
-            ended, content = self._listen(receiving)
-        finally:
-            self._process.join()
-            receiving.close()
-        with self._lock:
-            self.seconds, self._process = time.monotonic() - start, None
-            if self.state == "working":
-                self.state = self.doing = ended
-                if ended == "done":
-                    self.share, self.outcome = 1.0, content
-                else:
-                    self.error = content
-        self.release()
-
-    def _started(self) -> Connection | None:
-        """Start the process and return where it reports to; None if the job was cancelled before."""
-        with self._lock:
-            if self.state != "waiting":
-                return None
-            receiving: Connection
-            receiving, sending = _context().Pipe(duplex=False)
-            self._process = _context().Process(
-                target=_in_process, args=(sending, self._work, self._arguments), daemon=True
+            with self._scope:
+                async with free:
+                    await self._follow()
+        except Exception as problem:
+            # No process could be started, or its answer not be read; the server goes on.
+            self._end(
+                "failed", NullproofError(f"the work could not be done ({problem}); try again")
             )
-            self._process.start()
-            self.state = "working"
-        sending.close()
-        return receiving
+        finally:
+            self._end("cancelled")
+            self.release()
 
-    def _listen(self, receiving: Connection) -> tuple[Literal["done", "failed"], Any]:
+    def _end(self, state: State, content: Any = None) -> None:
+        """Enter the last state, unless the job is over."""
+        if self.over:
+            return
+        self.state = self.doing = state
+        if state == "done":
+            self.share, self.outcome = 1.0, content
+        else:
+            self.error = content
+
+    async def _follow(self) -> None:
+        """Start a process, and follow it to its end."""
+        self.state, start = "working", time.monotonic()
+        context = multiprocessing.get_context("forkserver")
+        receiving, sending = context.Pipe(duplex=False)
+        process = context.Process(
+            target=_in_process, args=(sending, self._work, self._arguments), daemon=True
+        )
+        await run_sync(process.start, limiter=self._listener)
+        sending.close()
+        try:
+            ended, content = await self._listen(receiving)
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            with anyio.CancelScope(shield=True):
+                await run_sync(process.join, limiter=self._listener)
+        self.seconds = time.monotonic() - start
+        self._end(ended, content)
+
+    async def _listen(self, receiving: Connection) -> tuple[Literal["done", "failed"], Any]:
         """Follow the work to its end: its result, or the error."""
         while True:
             try:
-                kind, content = receiving.recv()
+                # On cancel the thread is left behind; it ends with the process.
+                kind, content = await run_sync(
+                    receiving.recv, abandon_on_cancel=True, limiter=self._listener
+                )
             except (EOFError, OSError):
                 return "failed", NullproofError(self._died)
             if kind != "progress":
                 return kind, content
-            share, doing = content
-            with self._lock:
-                if self.state == "working":
-                    self.share, self.doing = max(self.share, min(share, 1.0)), doing
-
-
-def _context() -> Any:
-    return multiprocessing.get_context("forkserver")
+            if not self.over:
+                share, self.doing = content
+                self.share = max(self.share, min(share, 1.0))
 
 
 def _in_process(sending: Connection, work: Work, arguments: tuple[Any, ...]) -> None:
-    """Do the work of a job; the server ends this process, not Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Do the work of a job, and say how it ended."""
     warnings.simplefilter("ignore", NullproofWarning)
     try:
         sending.send(("done", work(lambda *said: sending.send(("progress", said)), *arguments)))
@@ -156,25 +168,3 @@ def _in_process(sending: Connection, work: Work, arguments: tuple[Any, ...]) -> 
         traceback.print_exc(file=sys.stderr)
         said = f"{type(problem).__name__}: {problem}; this is a mistake in nullproof"
         sending.send(("failed", NullproofError(said)))
-
-
-class Workers:
-    """A few jobs at a time, in the order they come."""
-
-    def __init__(self, number: int) -> None:
-        _context().set_forkserver_preload(_LOADED)
-        self._pool = ThreadPoolExecutor(number, thread_name_prefix="job")
-        self._jobs: set[Job] = set()
-
-    def submit(self, job: Job) -> Future[None]:
-        """Do a job when a worker is free."""
-        self._jobs.add(job)
-        future = self._pool.submit(job.run)
-        future.add_done_callback(lambda _: self._jobs.discard(job))
-        return future
-
-    def close(self) -> None:
-        """Cancel all jobs, and wait for their processes to end."""
-        for job in [*self._jobs]:
-            job.cancel()
-        self._pool.shutdown()

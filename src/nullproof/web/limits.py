@@ -27,8 +27,6 @@ class Settings:
         Size of one uploaded table.
     max_tables, max_analyses
         How many are kept; beyond that, the least recently used are dropped.
-    max_age
-        Seconds after which something that nobody asked for is dropped.
     memory
         Bytes that the points of all analyses together may take.
     idle
@@ -41,7 +39,6 @@ class Settings:
     max_columns: int = 2_000
     max_tables: int = 32
     max_analyses: int = 24
-    max_age: float = 12 * 3600.0
     memory: int = 1 << 30
     idle: float = 60.0
 

@@ -1,11 +1,8 @@
-"""Keep tables, worksheets and analyses under names that nobody can guess; the oldest make room."""
+"""Keep uploads and analyses under names that nobody can guess; the oldest make room."""
 
 from __future__ import annotations
 
 import secrets
-import threading
-import time
-from collections.abc import Iterator
 from typing import Generic, Protocol, TypeVar
 
 from nullproof.web.limits import RequestError
@@ -31,7 +28,9 @@ T = TypeVar("T", bound=Item)
 
 
 class Store(Generic[T]):
-    """Keeps items up to a number, a total size and an age; the least recently used go first.
+    """Keeps items up to a number and a total size; the least recently used go first.
+
+    It is used on the event loop only.
 
     Parameters
     ----------
@@ -39,79 +38,58 @@ class Store(Generic[T]):
         What messages call an item.
     """
 
-    def __init__(self, what: str, *, number: int, size: int, age: float) -> None:
-        self._what, self._number, self._size, self._age = what, number, size, age
-        # Least recently used first: when each was used last, and the item itself.
-        self._kept: dict[str, tuple[float, T]] = {}
-        self._lock = threading.RLock()
+    def __init__(self, what: str, *, number: int, size: int) -> None:
+        self._what, self._number, self._size = what, number, size
+        # Least recently used first.
+        self._kept: dict[str, T] = {}
 
     def put(self, item: T) -> str:
         """Keep an item, and return its name."""
         name = secrets.token_urlsafe(12)
-        with self._lock:
-            self.make_room(item.size, new=1)
-            self._kept[name] = (time.monotonic(), item)
+        self.make_room(item.size, new=1)
+        self._kept[name] = item
         return name
 
     def get(self, name: str) -> T:
         """Return an item by its name."""
-        with self._lock:
-            self._drop_old()
-            if name not in self._kept:
-                raise RequestError(
-                    404,
-                    f"there is no {self._what} {cut(name)!r}; it may have been dropped to make room, so "
-                    "make it again",
-                )
-            _, item = self._kept.pop(name)
-            self._kept[name] = (time.monotonic(), item)
-            return item
+        if name not in self._kept:
+            raise RequestError(
+                404,
+                f"there is no {self._what} {cut(name)!r}; it may have been dropped to make room, so "
+                "make it again",
+            )
+        self._kept[name] = self._kept.pop(name)
+        return self._kept[name]
 
     def drop(self, name: str) -> None:
         """Forget an item."""
         self.get(name)
-        with self._lock:
-            _, item = self._kept.pop(name)
-        item.discard()
+        self._kept.pop(name).discard()
 
     def clear(self) -> None:
         """Forget everything."""
-        with self._lock:
-            items = [*self]
-            self._kept.clear()
-        for item in items:
-            item.discard()
+        while self._kept:
+            self._kept.popitem()[1].discard()
 
     def make_room(self, size: int = 0, new: int = 0) -> None:
         """Drop the oldest items until so many new ones of this size fit, if that can be.
 
         What was used last stays, however large it is: somebody waits for it.
         """
-        with self._lock:
-            self._drop_old()
-            while len(self._kept) + new > self._number or self._total() + size > self._size:
-                names = [name for name, (_, item) in self._kept.items() if not item.busy]
-                newest = None if new else next(reversed(self._kept), None)
-                idle = next((name for name in names if name != newest), None)
-                if idle is not None:
-                    self._kept.pop(idle)[1].discard()
-                    continue
-                if len(self._kept) + new <= self._number:
-                    return
+        while len(self._kept) + new > self._number or self._total() + size > self._size:
+            names = [name for name, item in self._kept.items() if not item.busy]
+            newest = None if new else next(reversed(self._kept), None)
+            idle = next((name for name in names if name != newest), None)
+            if idle is not None:
+                self._kept.pop(idle).discard()
+            elif len(self._kept) + new <= self._number:
+                return
+            else:
                 raise RequestError(
                     503,
                     f"there is no room for another {self._what} right now (at most {self._number}, and "
                     "all are in use); try again in a minute",
                 )
 
-    def __iter__(self) -> Iterator[T]:
-        return (item for _, item in [*self._kept.values()])
-
     def _total(self) -> int:
-        return sum(item.size for item in self)
-
-    def _drop_old(self) -> None:
-        since = time.monotonic() - self._age
-        for name, (used, item) in [*self._kept.items()]:
-            if used < since and not item.busy:
-                self._kept.pop(name)[1].discard()
+        return sum(item.size for item in self._kept.values())

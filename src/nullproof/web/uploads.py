@@ -15,7 +15,7 @@ import zipfile
 import zlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 
@@ -32,10 +32,10 @@ from nullproof.words import cut
 if TYPE_CHECKING:
     import polars as pl
 
-ZIP = b"PK\x03\x04"
+_ZIP = b"PK\x03\x04"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _ARROW_STREAM = b"\xff\xff\xff\xff"
-_BINARY = (b"PAR1", b"ARRO", _ARROW_STREAM, ZIP)
+_BINARY = (b"PAR1", b"ARRO", _ARROW_STREAM, _ZIP)
 _LONGEST_NAME = 200
 _SHOWN_ROWS, _SHOWN_CHARACTERS = 8, 200
 _SAMPLE = 10_000
@@ -45,7 +45,7 @@ _MOST_LABELS, _MOST_CALLED = 20, 100
 
 
 class Upload:
-    """One uploaded table; its file goes when nobody holds this object any more: no store, no analysis."""
+    """One uploaded file; it is deleted when nobody holds this object any more: no store, no analysis."""
 
     busy = False
 
@@ -66,7 +66,7 @@ def by_name(message: str, names: Mapping[Path, str]) -> str:
     return message
 
 
-def last_part(name: str) -> str:
+def _last_part(name: str) -> str:
     """Return a file's name without the folders that a client put before it, and without odd signs."""
     last = re.split(r"[/\\]", name)[-1]
     shown = "".join(sign for sign in last if sign.isprintable()).strip()
@@ -80,8 +80,9 @@ class Receiver:
     """Writes the blocks of one upload to a file and stops at the limits."""
 
     def __init__(self, folder: Path, name: str, settings: Settings) -> None:
-        ending = ".tsv" if name.lower().endswith((".tsv", ".tab")) else ".table"
-        self.name = last_part(name)
+        self.name = _last_part(name)
+        kept = {".tsv": ".tsv", ".tab": ".tsv", ".xlsx": ".xlsx"}
+        ending = kept.get(Path(self.name).suffix.lower(), ".table")
         self.path = folder / (secrets.token_hex(8) + ending)
         self._settings = settings
         self._size = self._lines = 0
@@ -114,7 +115,7 @@ class Receiver:
             raise RequestError(
                 415, f"{shown_name(self.name)} is packed with zstd; unpack it, or use gzip"
             )
-        if start == ZIP and unpacks_beyond(self.path, self._settings.max_upload):
+        if start == _ZIP and _unpacks_beyond(self.path, self._settings.max_upload):
             raise self._too_large()
         if start.startswith(b"\x1f\x8b"):
             self._unpack()
@@ -169,7 +170,7 @@ class Receiver:
             left -= len(block)
 
 
-def unpacks_beyond(source: Path | IO[bytes], most: int) -> bool:
+def _unpacks_beyond(source: Path, most: int) -> bool:
     """Return whether an Excel file is larger than so many bytes unpacked, or than it says.
 
     A part that holds more than its entry declares is a trap: readers believe the one or the other.
@@ -270,7 +271,7 @@ def _stored_shape(path: Path, start: bytes, most_cells: int) -> tuple[int, int]:
         # Rows have no end there, but for the cells that are too many anyway.
         most_rows = most_cells // max(n_columns, 1) + 1
         return pl.read_ipc_stream(path, n_rows=most_rows).height, n_columns
-    if start == ZIP:
+    if start == _ZIP:
         return 0, 0
     scanned = pl.scan_parquet(path) if start == b"PAR1" else pl.scan_ipc(path)
     return int(scanned.select(pl.len()).collect().item()), len(scanned.collect_schema())

@@ -106,10 +106,7 @@ def _questions(asked: Asked) -> tuple[Make, Read]:
 
 def _forms(asked: Asked) -> dict[str, Any]:
     """A right question for each address."""
-    own = f"/api/analyses/{asked.analysis}"
     change = {"do": "blank", "feature": "paid", "label": "p", "value": "true", "n_cells": 1}
-    values = {"age": 1, "town": ["x", None], "day": "2020-01-01", "paid": True}
-    point = {"values": values, "changes": [change]}
     order: dict[str, Any] = {"table": asked.table, "points": asked.table, "label": "y", "bins": 3}
     order |= {
         "alpha": "1/2",
@@ -126,14 +123,7 @@ def _forms(asked: Asked) -> dict[str, Any]:
         "keep": ["age"],
     }
     order["prior"] = "uniform"
-    return {
-        f"{own}/point": point,
-        f"{own}/support": {**point, "bias": 0.05},
-        f"{own}/what-if": {
-            "changes": [change, {**change, "feature": "age", "value": None, "do": "fill"}]
-        },
-        "/api/analyses": order,
-    }
+    return {"/api/analyses": order}
 
 
 def _uploads(asked: Asked) -> tuple[Make, Read]:

@@ -117,9 +117,8 @@ async function restore(order) {
 }
 
 async function start(order) {
-  // Browsers let hidden pages ask once a minute only.
   const rows = "points" in order ? order.points : state.points?.id ?? null;
-  const wanted = { ...order, points: rows, patience: 150 };
+  const wanted = { ...order, points: rows };
   const turn = ++state.turn;
   const stop = new AbortController();
   const waiting = jobView(() => stop.abort());

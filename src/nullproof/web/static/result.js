@@ -8,7 +8,6 @@ import { Rows } from "./rows.js";
 const FILES = [
   ["report.html", "Report", "one HTML file, to send round"],
   ["certificates.csv", "Predictions", "CSV, one line per row"],
-  ["certificates.json", "Predictions", "JSON, as the command line writes it"],
   ["document.json", "All numbers", "JSON, what the report says"],
 ];
 const SHEET = {
@@ -24,14 +23,13 @@ export class Result {
   }
 
   async load(named) {
-    const [document_, features, sections] = await Promise.all([
+    const [document_, sections] = await Promise.all([
       ask(`analyses/${this.id}/document`),
-      ask(`analyses/${this.id}/features`),
       ask(`analyses/${this.id}/sections`),
     ]);
     Object.assign(this, { document: document_, title: document_.title });
     const drawn = new Map(sections.map((part) => [part.name, part]));
-    this.rows = new Rows(this, document_, features);
+    this.rows = new Rows(this, document_);
     for (const [part, { title, html }] of drawn) {
       if (part === "asked") continue;
       const panel = el("div", {

@@ -7,7 +7,6 @@ import {
   count,
   debounced,
   el,
-  field,
   fill,
   help,
   many,
@@ -18,10 +17,6 @@ import {
 } from "./dom.js";
 
 const SIZE = 20;
-const MOST_FIELDS = 100;
-const UNKNOWN = "not known";
-// More steps where most predictions part.
-const STEPS = [0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9, 1];
 const KINDS = ["all", "certain", "holds", "open"];
 // Columns of the list: heading, what it is sorted by, and what a line shows.
 const COLUMNS = [
@@ -60,22 +55,23 @@ function meaning(bias) {
 }
 
 export class Rows {
-  constructor(result, told, features) {
+  constructor(result, told) {
     Object.assign(this, {
       result,
-      features,
       turn: 0,
       chosen: null,
-      opened: null,
       offset: 0,
       sort: "tolerance",
       down: false,
     });
     this.judged = told.quality !== null;
     this.threshold = told.verdicts.threshold ?? 0.05;
-    this.steps = [...new Set([...STEPS, this.threshold])].sort((one, other) => one - other);
+    this.n_points = told.certain.n_points;
+    const { bias, n_hold } = told.curve.drawn;
+    Object.assign(this, { steps: bias, n_hold });
     this.listSoon = debounced(120, () => this.#changed());
     this.#controls();
+    this.#histogram();
     this.body = el("div");
     this.panel = el("div", { className: "one-row", role: "region", "aria-label": "one row" });
     this.node = el(
@@ -166,10 +162,6 @@ export class Rows {
     this.right.value = named.get("right") ?? "";
     this.sort = named.get("sort") ?? "tolerance";
     this.down = named.get("down") === "true";
-    this.curve ??= await ask(
-      `analyses/${this.result.id}/curve?${new URLSearchParams(this.steps.map((bias) => ["bias", bias]))}`,
-    );
-    this.#histogram();
     this.#say();
     const page = await this.#list();
     const wanted = named.get("row");
@@ -215,32 +207,37 @@ export class Rows {
   }
 
   #say() {
-    const step = this.curve.at[Number(this.input.value)];
-    const { n_points: all, n_certain: certain } = this.curve;
+    const place = Number(this.input.value);
+    const [all, hold, certain] = [this.n_points, this.n_hold[place], this.n_hold.at(-1)];
     fill(
       this.said,
       el(
         "b",
         {},
-        `${count(step.n_hold)} of ${many(all, "prediction")} ${step.n_hold === 1 ? "holds" : "hold"}`,
+        `${count(hold)} of ${many(all, "prediction")} ${hold === 1 ? "holds" : "hold"}`,
       ),
-      ` at a bias of ${step.bias}: the same label ${meaning(step.bias)}. ${count(certain)} certain, ${
-        count(step.n_open)
+      ` at a bias of ${this.bias}: the same label ${meaning(this.bias)}. ${count(certain)} certain, ${
+        count(all - hold)
       } open.`,
     );
     this.input.setAttribute(
       "aria-valuetext",
-      `${step.bias}: ${count(step.n_hold)} of ${many(all, "prediction")} hold`,
+      `${this.bias}: ${count(hold)} of ${many(all, "prediction")} hold`,
     );
-    for (const [place, bar] of [...this.drawn.querySelectorAll("i")].entries()) {
-      bar.classList.toggle("below", (place - 1) / 20 < step.bias && place < 21);
+    for (const [number, bar] of [...this.drawn.querySelectorAll("i")].entries()) {
+      bar.classList.toggle("below", number <= place);
     }
   }
 
-  // How many predictions hold up to which bias; the last bar has the certain ones.
+  // How many predictions stop holding between two steps of the slider; the last bar has the certain ones.
   #histogram() {
-    const counts = this.curve.tolerances;
+    const counts = [this.n_points, ...this.n_hold].map((hold, place) => hold - (this.n_hold[place] ?? 0));
     const most = Math.max(...counts, 1);
+    const named = (place) => {
+      if (place === 0) return "not even at 0";
+      if (place === this.steps.length) return "certain";
+      return `up to ${this.steps[place - 1]}, not to ${this.steps[place]}`;
+    };
     fill(
       this.drawn,
       el(
@@ -250,14 +247,12 @@ export class Rows {
           role: "img",
           "aria-label": `How far predictions hold: ${count(counts[0])} not even at a bias of 0, ${
             count(counts.at(-1))
-          } at 0.95 or more`,
+          } certain`,
         },
         counts.map((number, place) =>
           el("i", {
             css: { height: `${number ? Math.max(4, 100 * number / most) : 0}%` },
-            title: `${many(number, "row")}: ${
-              place ? `${((place - 1) / 20).toFixed(2)} to ${(place / 20).toFixed(2)}` : "not even at 0"
-            }`,
+            title: `${many(number, "row")}: ${named(place)}`,
           })
         ),
       ),
@@ -340,84 +335,15 @@ export class Rows {
     }
     if (focus) this.result.address({ row: place });
     try {
-      // A row that is open already is drawn at once: values tried in it must not be lost to a late answer.
-      if (place !== this.opened?.place) {
-        const row = await ask(`analyses/${this.result.id}/points/${place}`);
-        if (place !== this.chosen) return;
-        this.opened = { place, row };
-      }
-      this.#draw(this.opened.row);
-      if (focus) this.panel.querySelector("article").focus();
+      const row = await ask(`analyses/${this.result.id}/points/${place}`);
+      if (place !== this.chosen) return;
+      // Escaped by the server, which has put the data into it.
+      this.panel.innerHTML = row.html;
+      const drawn = this.panel.firstElementChild;
+      drawn.classList.add("chosen");
+      if (focus) drawn.focus();
     } catch (failed) {
-      this.opened = null;
       fill(this.panel, problem(failed.message));
     }
   }
-
-  #draw(row) {
-    // Escaped by the server, which has put the data into it.
-    const drawn = el("div");
-    drawn.innerHTML = row.html;
-    drawn.firstElementChild.classList.add("chosen");
-    fill(this.panel, drawn, this.#trial(row, drawn));
-  }
-
-  // Other values for the same row, judged at once.
-  #trial(row, drawn) {
-    const values = { ...row.cells };
-    let turn = 0;
-    const judge = debounced(200, async () => {
-      const own = ++turn;
-      const told = await ask(`analyses/${this.result.id}/point`, { method: "POST", body: { values } })
-        .catch((failed) => failed);
-      // The answer to older values would stand beside newer ones.
-      if (own !== turn) return undefined;
-      if (told instanceof Error) return fill(drawn, problem(told.message));
-      drawn.innerHTML = told.html;
-      return drawn.firstElementChild.classList.add("chosen");
-    });
-    const fields = this.features.slice(0, MOST_FIELDS).map((feature) =>
-      field(
-        short(feature.name, 40),
-        control(feature, values[feature.name], (value) => {
-          values[feature.name] = value;
-          judge();
-        }),
-      )
-    );
-    return el(
-      "details",
-      { className: "trial" },
-      el("summary", {}, "Try other values"),
-      el("div", { className: "fields" }, fields),
-      button("Back to its own values", () => this.#draw(row)),
-    );
-  }
-}
-
-// What a value is chosen with: a list where that is short, else it is typed.
-function control(feature, now, set) {
-  if (feature.binned || feature.n_values > feature.values.length || Array.isArray(now)) {
-    const isNumber = feature.kind === "number";
-    return el("input", {
-      type: isNumber ? "number" : "text",
-      step: "any",
-      value: now === null ? "" : String(now),
-      placeholder: UNKNOWN,
-      autocomplete: "off",
-      oninput: ({ target }) =>
-        set(target.value === "" ? null : isNumber ? Number(target.value) : target.value),
-    });
-  }
-  const text = now === null ? null : String(now);
-  const strange = text !== null && !feature.values.includes(text);
-  return choice(
-    [
-      ["", UNKNOWN],
-      ...feature.values.map((value) => [`=${value}`, value]),
-      ...(strange ? [[`=${text}`, `${text} (never seen)`]] : []),
-    ],
-    text === null ? "" : `=${text}`,
-    { onchange: ({ target }) => set(target.value === "" ? null : target.value.slice(1)) },
-  );
 }
