@@ -24,7 +24,6 @@ from nullproof import CertifiedNB, CountIndex, NullproofError, NullproofWarning,
 
 RNG = random.Random(36)
 LABELS = ["p", "q"]
-TWO = CountIndex.from_rows([("a",), ("b",)], LABELS)
 
 
 def noticed(table: Any, label: str = "y", **options: Any) -> tuple[CountIndex, list[str]]:
@@ -207,11 +206,9 @@ def test_the_index_describes_its_columns(run: Runner, folder: Path) -> None:
 
 test_limits = refuses(
     "What is beyond the limits is rejected in one sentence.",
-    lambda ask, *given: ask(*given),
-    *((lambda a: certify(TWO, ("a",), alpha=a), alpha, "alpha") for alpha in (1e-7, 1e7)),
-    (lambda: certify(TWO, ("a",), prior=[1e-10, 1]), "prior"),
-    (CountIndex.from_codes, np.zeros((1, 20_001), np.int8), ["p"], "20,001 columns"),
-    (CountIndex.from_codes, np.zeros((10_001, 1), np.int8), np.arange(10_001), "10,001 different"),
+    CountIndex.from_codes,
+    (np.zeros((1, 20_001), np.int8), ["p"], "20,001 columns"),
+    (np.zeros((10_001, 1), np.int8), np.arange(10_001), "10,001 different"),
 )
 
 

@@ -17,7 +17,6 @@ from support.attack_oracle import View, WrongCells, fewest_cells, radius_of, sma
 from support.attack_tables import attack_case, large_points, large_table, tiny_case
 from support.counted import index_of, index_of_codes, options_of
 from support.large_counts import index_from_counts, two_labels
-from support.refusing import refuses
 from support.strategies import EXTREME_ALPHAS, Case
 
 from nullproof import radius
@@ -296,13 +295,3 @@ def test_nothing_to_do() -> None:
     assert "0 of 0 predictions" in repr(nothing)
     tied = radius(index, ("0", "0"), alpha=0)
     assert (tied.radius.tolist(), tied.label.tolist(), tied.rival.tolist()) == ([0], [None], [None])
-
-
-test_wrong_options = refuses(
-    "What no radius can be given for is refused in one sentence that names it.",
-    lambda options: radius(two_labels((5, 1), (3, 3), (0, 1)), ("0", "0"), **options),
-    ({"threat": "labels"}, "threat"),
-    ({"alpha": -1}, "alpha"),
-    ({"prior": [1]}, "prior"),
-    ({"own_missing": "guess"}, "own_missing"),
-)
