@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
 import gzip
 import io
@@ -190,20 +189,6 @@ BAD_FILES: dict[str, tuple[bytes | Callable[[], bytes], str]] = {
     "truncated arrow": (lambda: FORMS["table.arrow"]()[:60], "is not a table that can be read"),
     "truncated stream": (lambda: FORMS["stream.arrow"]()[:60], "is not a table that can be read"),
 }
-
-
-def test_damaged_files_never_show_another_error(tmp_path: Path) -> None:
-    """Whatever bytes are cut off or overwritten: a table or a NullproofError, nothing else."""
-    rng = random.Random(7)
-    for name in ("plain.csv", "table.parquet", "table.arrow", "stream.arrow"):
-        for packed in PACKINGS.values():
-            for _ in range(12):
-                raw = bytearray(packed(FORMS[name]()))
-                for _ in range(rng.choice([0, 1, 5])):
-                    raw[rng.randrange(len(raw))] = rng.randrange(256)
-                path = put(tmp_path, raw[: rng.choice([len(raw), rng.randrange(len(raw))])], "x")
-                with contextlib.suppress(NullproofError):
-                    quietly(path)
 
 
 def test_paths_that_are_no_files(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from nullproof import NullproofError
 from support.asking import Asked
 from support.fuzzing import seeds
 from support.fuzzing.breaking import below, broken, broken_text, odd_document, pick
-from support.fuzzing.law import BrokenLawError, Make, Read, Way
+from support.fuzzing.law import BrokenLawError, Make, Read, Way, reading_whole
 
 _HEADERS = (
     *(("host", "127.0.0.1:8321"), ("host", "LOCALHOST."), ("host", "[::1]:80"), ("host", "a.b")),
@@ -94,9 +94,8 @@ def _orders(asked: Asked) -> tuple[Make, Read]:
             if failed:
                 raise NullproofError(failed)
 
-    # What is refused before it is broken would try nothing.
-    order(json.dumps(right).encode())
-    return lambda rng: odd_document(right, rng), order
+    read = reading_whole(order, [json.dumps(right).encode()])
+    return lambda rng: odd_document(right, rng), read
 
 
 def _right_order(asked: Asked) -> dict[str, Any]:
@@ -129,4 +128,4 @@ def _uploads(asked: Asked) -> tuple[Make, Read]:
         if answer.status >= 400:
             raise NullproofError(answer.error)
 
-    return lambda rng: broken(pick(raws, rng), rng, raws), upload
+    return lambda rng: broken(pick(raws, rng), rng, raws), reading_whole(upload, {*raws})
