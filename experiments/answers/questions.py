@@ -125,14 +125,7 @@ def ask_real(name: str) -> dict[str, Any]:
         "file": asked(
             lambda: counts(CountIndex.from_table(table.path, table.label, **TABLE_OPTIONS))
         ),
-        "missing injected": {
-            how: digest(
-                npf.inject_missing(
-                    table.train, 0.1, features=0.5, label=table.label, seed=3, mechanism=how
-                )
-            )
-            for how in ("uniform", "value")
-        },
+        "missing injected": digest(npf.inject_missing(table.train, 0.1, label=table.label, seed=3)),
     }
     with tempfile.TemporaryDirectory() as folder:
         answers["command line"] = _commands(
