@@ -19,7 +19,8 @@ class ColumnLine(NamedTuple):
     """What an index says of one column of its table.
 
     ``missing`` is the share of missing cells, None where the column was not read; ``values`` are those of
-    the domain, or the bins, which have ``edges``. ``weight`` says how much a feature counts.
+    the domain, or the bins, which have ``edges``. ``weight`` says how much a feature counts, and ``taken``
+    are the texts that were taken as missing.
     """
 
     name: str
@@ -30,6 +31,7 @@ class ColumnLine(NamedTuple):
     values: tuple[str, ...] = ()
     edges: tuple[float, ...] = ()
     weight: float | None = None
+    taken: tuple[str, ...] = ()
 
     @property
     def plays_a_part(self) -> bool:
@@ -83,6 +85,7 @@ class Columns:
             {
                 **line._asdict(),
                 "values": list(line.values),
+                "taken": list(line.taken),
                 # JSON has no infinite numbers: one bin for all has no edges.
                 "edges": [edge for edge in line.edges if abs(edge) < float("inf")],
                 "plays_a_part": line.plays_a_part,
@@ -111,6 +114,7 @@ class Columns:
                 f"{line.use} ({line.why})" if line.why else line.use,
                 line.kind,
                 "" if line.missing is None else f"{per_cent(line.missing, PLAIN)} missing",
+                f"{some(line.taken, 4)} taken as missing" if line.taken else "",
                 "" if line.weight in (None, 1.0) else f"weight {line.weight:g}",
                 line.shown_values,
             ]
@@ -127,6 +131,7 @@ def _listed(lines: Sequence[ColumnLine]) -> dict[str, list[Any]]:
         "why": [line.why or None for line in lines],
         "kind": [line.kind for line in lines],
         "missing": [line.missing for line in lines],
+        "taken": [", ".join(line.taken) or None for line in lines],
         "weight": [line.weight for line in lines],
         "n_values": [len(line.values) if line.use == "feature" else None for line in lines],
         "values": [line.shown_values for line in lines],
@@ -155,6 +160,7 @@ def columns_of(index: IndexFields) -> Columns:
             values=feature.values,
             edges=feature.edges,
             weight=feature.weight / ONE,
+            taken=record.taken,
         )
 
     plain_rows = tuple(ColumnRecord(f.name, "feature", kind=f.kind) for f in schema.features)

@@ -116,17 +116,13 @@ def _unpacked(packed: bytes) -> IndexFields:
     if not unpacker.eof:
         raise ValueError("it unpacks to more than any index holds, or is cut short")
     header = json.loads(text)
-    # JSON has lists alone.
-    listed = ("values", "edges")
-    features = tuple(
-        Feature(**{**own, **{key: tuple(own[key]) for key in listed}}) for own in header["features"]
-    )
+    features = tuple(Feature(**_with_tuples(own)) for own in header["features"])
     schema = Schema(
         features,
         tuple(header["labels"]),
         header["label_name"],
         Missing.from_document(header["missing"]),
-        tuple(ColumnRecord(**record) for record in header["columns"]),
+        tuple(ColumnRecord(**_with_tuples(own)) for own in header["columns"]),
         tuple(header["formats"].items()),
     )
     counts = np.frombuffer(raw, "<i8").astype(np.int64).reshape(-1, len(schema.labels))
@@ -137,6 +133,11 @@ def _unpacked(packed: bytes) -> IndexFields:
         for sets in header["sets"]
     )
     return IndexFields(schema, label_counts[0], tuple(known), n_null, sets)
+
+
+def _with_tuples(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return an entry as it was written: JSON has lists alone."""
+    return {key: tuple(x) if isinstance(x, list) else x for key, x in entry.items()}
 
 
 # The counts of a table before some cells of it were changed, kept beside the changed table: its
