@@ -105,6 +105,8 @@ class Columns:
     def _repr_html_(self) -> str:
         columns = _listed(self._most_missing_first())
         columns["missing"] = [per_cent(share) for share in columns["missing"]]
+        if not any(columns["taken"]):
+            del columns["taken"]
         return shown_table(many(len(self), "column"), columns, len(self))
 
     def __repr__(self) -> str:
