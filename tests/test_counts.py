@@ -381,7 +381,7 @@ BAD_TABLES: list[tuple[Any, str]] = [
     (3, "int is not a table"),
     ([(1, "p")], "list is not a table"),
     (pd.Series([1, 2]), "Series is not a table"),
-    (np.zeros(3), "the array has 1 dimensions; give two"),
+    (np.zeros(3), "the array has 1 dimension; give two"),
     ({"a": [1], "y": [1, 2]}, "the columns differ in length"),
     ({}, "there is no column 'y' in the table; it has no columns"),
     ({"x": [1], "yy": [1]}, r"no column 'y' in the table; did you mean 'yy'\?"),

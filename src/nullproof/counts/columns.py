@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nullproof.counts.update import IndexFields
+from nullproof.counts.fields import IndexFields
 from nullproof.data.schema import ONE, ColumnRecord, Use
 from nullproof.data.sources import no_such_column
 from nullproof.results.pictures import ROWS, shown_table

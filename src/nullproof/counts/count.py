@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.update import CandidateSets, Counts, IndexFields, is_whole
+from nullproof.counts.fields import CandidateSets, Counts, IndexFields
 from nullproof.counts.weights import with_learned_weights
 from nullproof.data.binning import Rows, tally
 from nullproof.data.labels import known_label_codes, label_codes
@@ -37,7 +37,7 @@ from nullproof.data.schema import (
 )
 from nullproof.data.sources import Table, check_limits
 from nullproof.data.texts import Formats
-from nullproof.data.types import Column, Kind
+from nullproof.data.types import Column, Kind, is_whole
 from nullproof.errors import NullproofError
 from nullproof.progress import on_both_cores
 from nullproof.words import cut, many, some

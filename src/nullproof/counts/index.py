@@ -24,8 +24,8 @@ from nullproof.counts.count import (
     feature_names,
 )
 from nullproof.counts.engines import count_lazy, open_lazily
+from nullproof.counts.fields import LEFT_OUT, IndexFields
 from nullproof.counts.storage import load, save, warn_of_companion
-from nullproof.counts.update import LEFT_OUT, IndexFields
 from nullproof.data.binning import Binning
 from nullproof.data.labels import DROP, labelled_rows, refuse_missing, report_unlabelled
 from nullproof.data.missing import Spellings

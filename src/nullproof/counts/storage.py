@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from nullproof.counts.update import IndexFields
+from nullproof.counts.fields import IndexFields
 from nullproof.data.missing import Missing
 from nullproof.data.schema import ColumnRecord, Feature, Schema
 from nullproof.errors import NullproofError, notice

@@ -35,7 +35,7 @@ from nullproof.counts.engines.columns import (
     summed,
 )
 from nullproof.counts.engines.files import duckdb_table, is_many
-from nullproof.counts.update import Counts, IndexFields
+from nullproof.counts.fields import Counts, IndexFields
 from nullproof.counts.weights import FEWEST_ROWS
 from nullproof.data.binning import (
     GRID,

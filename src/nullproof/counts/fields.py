@@ -1,8 +1,7 @@
-"""The five fields of an index, what follows from them, and how they change without counting again."""
+"""The five fields of an index, what follows from them, and how they add up and change without counting."""
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -270,8 +269,3 @@ def _codes_in(wider: Feature, feature: Feature) -> NDArray[np.intp]:
     if wider.values == feature.values:
         return np.arange(feature.n_values)
     return np.array([wider.codes[value] for value in feature.values])
-
-
-def is_whole(number: Any) -> bool:
-    """Return whether something is a whole number, of Python or of NumPy; True and 1.0 are none."""
-    return isinstance(number, numbers.Integral) and not isinstance(number, bool)
