@@ -93,14 +93,19 @@ class Learned:
             rows=rows,
             missing_is_value=as_value,
         )
-        doubtful = suspects(column, strays, counts)
-        self.keep(feature, taken=column.taken, suspects=doubtful, strays=strays)
+        self.keep(feature, column.taken, suspects(column, strays, counts), strays)
         return feature, encoded
 
-    def keep(self, feature: Feature, **spellings: tuple[str, ...]) -> None:
+    def keep(
+        self,
+        feature: Feature,
+        taken: tuple[str, ...],
+        suspects: tuple[str, ...] = (),
+        strays: tuple[str, ...] = (),
+    ) -> None:
         """Note that a column is a feature, and what it spells."""
         self.records[feature.name] = ColumnRecord(
-            feature.name, "feature", kind=feature.kind, **spellings
+            feature.name, "feature", "", feature.kind, None, taken, suspects, strays
         )
 
     def leave_out(

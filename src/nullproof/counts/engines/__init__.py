@@ -166,7 +166,7 @@ def _count(
     counted = {}
     for feature, known in _count_bins(table.frame, labels, binned, options):
         counted[feature.name] = feature, known
-        learned.keep(feature, taken=tuple(table.taken.get(feature.name, ())))
+        learned.keep(feature, tuple(table.taken.get(feature.name, ())))
     done = {*ids, *counted}
     for name in ids:
         learned.leave_out(name, "number", NAMES_ROWS, 0)
