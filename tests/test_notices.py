@@ -48,9 +48,9 @@ def test_what_was_taken_as_missing_is_told(
     for form in forms(table):
         one(form, f"{spelling!r} in 'a', 'b'", "taken as missing", "--missing-only")
         columns = saved_and_loaded(quietly(form), tmp_path).columns
-        assert columns["a"].taken == columns["b"].taken == (spelling,)
-        assert columns.document()[0]["taken"] == [spelling]
-        assert columns.to_frame()["taken"].to_list() == [spelling, spelling, None]
+        assert columns["a"].taken_as_missing == columns["b"].taken_as_missing == (spelling,)
+        assert columns.document()[0]["taken_as_missing"] == [spelling]
+        assert columns.to_frame()["taken_as_missing"].to_list() == [spelling, spelling, None]
         assert f"{spelling} taken as missing" in repr(columns)
     for options in ({"missing": spelling}, {"missing_only": (spelling,)}, {"missing_only": ()}):
         assert notices(table, **options) == []
