@@ -37,7 +37,7 @@ from nullproof.data.schema import (
 )
 from nullproof.data.sources import Table, check_limits
 from nullproof.data.texts import Formats
-from nullproof.data.types import Column, Kind, is_whole
+from nullproof.data.types import Column, is_whole
 from nullproof.errors import NullproofError
 from nullproof.progress import on_both_cores
 from nullproof.words import cut, many, some
@@ -79,11 +79,14 @@ class Learned:
         domain, as_value = options.declared(name), name in options.missing_is_value
         n_known = int(column.known.sum() if counts is None else counts[column.known].sum())
         if not (n_known or column.sets or domain or column.declared or as_value):
-            self.leave_out(name, column.kind, NO_VALUE, 1.0)
+            self.records[name] = ColumnRecord(name, "left out", NO_VALUE, column.kind, 1.0)
             return None
         strays = () if domain else stray_texts(column)
         if options.may_leave_out(name) and names_rows(column, counts, n_rows):
-            self.leave_out(name, column.kind, NAMES_ROWS, 1 - n_known / max(n_rows, 1), strays)
+            share = 1 - n_known / max(n_rows, 1)
+            self.records[name] = ColumnRecord(
+                name, "left out", NAMES_ROWS, column.kind, share, strays=strays
+            )
             return None
         feature, encoded = fit_feature(
             column,
@@ -93,26 +96,15 @@ class Learned:
             rows=rows,
             missing_is_value=as_value,
         )
-        self.keep(feature, column.taken, suspects(column, strays, counts), strays)
-        return feature, encoded
-
-    def keep(
-        self,
-        feature: Feature,
-        taken: tuple[str, ...],
-        suspects: tuple[str, ...] = (),
-        strays: tuple[str, ...] = (),
-    ) -> None:
-        """Note that a column is a feature, and what it spells."""
-        self.records[feature.name] = ColumnRecord(
-            feature.name, "feature", "", feature.kind, None, taken, suspects, strays
+        self.records[name] = ColumnRecord(
+            name,
+            "feature",
+            kind=feature.kind,
+            taken=column.taken,
+            suspects=suspects(column, strays, counts),
+            strays=strays,
         )
-
-    def leave_out(
-        self, name: str, kind: Kind, why: str, missing: float, strays: tuple[str, ...] = ()
-    ) -> None:
-        """Note that a column is no feature."""
-        self.records[name] = ColumnRecord(name, "left out", why, kind, missing, strays=strays)
+        return feature, encoded
 
     def schema(
         self,

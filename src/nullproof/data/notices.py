@@ -148,10 +148,7 @@ def _apart(values: NDArray[np.float64], end: float, nines: bool) -> list[str]:
 def stray_texts(column: Column) -> tuple[str, ...]:
     """Return the few distinct texts among many numbers or dates of a column that are neither."""
     is_open = column.kind == "category" and not column.declared and not column.sets
-    return _strays(column.texts) if is_open else ()
-
-
-def _strays(texts: Sequence[str]) -> tuple[str, ...]:
+    texts = column.texts if is_open else []
     # Fewer numbers may be grades, or a "3+" among 0, 1 and 2: a category.
     if len(texts) <= _MANY_NUMBERS:
         return ()

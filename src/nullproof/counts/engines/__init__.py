@@ -59,7 +59,7 @@ from nullproof.data.labels import (
 from nullproof.data.missing import Missing
 from nullproof.data.notices import could_be_ids, notify
 from nullproof.data.options import TableOptions
-from nullproof.data.schema import NAMES_ROWS, Feature, Schema, binned_feature, encode
+from nullproof.data.schema import NAMES_ROWS, ColumnRecord, Feature, Schema, binned_feature, encode
 from nullproof.data.sources import Table, check_limits
 from nullproof.errors import NullproofError, explained, notice
 from nullproof.words import many
@@ -166,10 +166,14 @@ def _count(
     counted = {}
     for feature, known in _count_bins(table.frame, labels, binned, options):
         counted[feature.name] = feature, known
-        learned.keep(feature, tuple(table.taken.get(feature.name, ())))
+        taken = tuple(table.taken.get(feature.name, ()))
+        learned.records[feature.name] = ColumnRecord(
+            feature.name, "feature", kind=feature.kind, taken=taken
+        )
     done = {*ids, *counted}
-    for name in ids:
-        learned.leave_out(name, "number", NAMES_ROWS, 0)
+    learned.records |= {
+        name: ColumnRecord(name, "left out", NAMES_ROWS, "number", 0) for name in ids
+    }
     rest = [column for column in columns if column.name not in done]
     all_groups = grouped(table.frame, labels, [*map(by_value, rest)])
     for column, groups in zip(rest, all_groups, strict=True):
