@@ -399,7 +399,7 @@ def test_a_key_where_only_one_table_has_it(run: Runner, keyed: Path) -> None:
 
 def test_explain_gives_one_point(run: Runner, folder: Path) -> None:
     """--explain gives what the library explains, by position or key; --check looks at that point."""
-    (folder / "test.csv").write_text("town,age,who\nKiel,40,Ann\nUlm,30,Bo\nUlm,,Bo\n")
+    (folder / "test.csv").write_text("town,age,who\nBonn,40,Ann\nUlm,30,Bo\nUlm,,Bo\n")
     index = CountIndex.from_table(folder / "train.csv", "churn", binning="uniform")
     own = explain(index, {"town": "Ulm", "age": None}, label="no", rival="yes", alpha=0)
     told = asked(run, *CERTIFY, "--explain", "2", "--rival", "yes")
