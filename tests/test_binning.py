@@ -13,7 +13,7 @@ import pytest
 from sklearn.preprocessing import KBinsDiscretizer
 from support.amounts import SEED
 from support.checking import MORE, Options, none_of, wrong_counts
-from support.index_view import edges, quietly, read, values
+from support.index_view import UNSEEN, bins, edges, quietly, read, values
 from support.nasty_tables import typed_column
 from support.odd_tables import crowded_numbers, many_numbers
 from support.plain_counter import DAY, Column, Kind, Table
@@ -86,7 +86,7 @@ def test_random_columns(binning: str, block: int) -> None:
 
 @pytest.mark.parametrize("n_bins", [2, 3, 5, 50])
 def test_uniform_bins_equal_scikit_learn(n_bins: int) -> None:
-    """Uniform bins are those of KBinsDiscretizer, empty ones joined to the left, for new numbers too."""
+    """Uniform bins are exactly those of KBinsDiscretizer, for new numbers too."""
     rng = np.random.default_rng(11 + n_bins)
     for _ in range(8):
         n, scale = int(rng.integers(2, 60)), 10.0 ** rng.integers(-8, 9)
@@ -101,9 +101,10 @@ def test_uniform_bins_equal_scikit_learn(n_bins: int) -> None:
             peer.fit(column[:, None])
             new = np.concatenate([column, np.nextafter(column, -np.inf), rng.normal(size=9) * 9])
             index = counted(column, binning="uniform", bins=n_bins, keep="a")
-            in_use = np.unique(peer.transform(column[:, None]))
-            places = np.searchsorted(in_use, peer.transform(new[:, None])[:, 0], side="right")
-            expected = [values(index)[max(place - 1, 0)] for place in places.tolist()]
+            written = dict(zip(bins(index), values(index), strict=True))
+            expected = [
+                written.get(int(b), UNSEEN) for b in peer.transform(new[:, None])[:, 0].tolist()
+            ]
             assert read(index, pl.DataFrame({"a": new}))["a"] == expected
 
 
@@ -299,9 +300,9 @@ def test_so_many_rows_that_bins_are_looked_for_beside_their_edges() -> None:
             codes = np.searchsorted(inner, known, side="right")
             found = index.exact(index.features.index(name))[:-1].sum(axis=1)
             expected = np.bincount(codes, minlength=len(inner) + 1)
-            assert found.tolist() == expected.tolist()
-            assert expected.all()
-            for b, written in enumerate(values(index, name)):
+            assert found.tolist() == expected[expected > 0].tolist()
+            assert [*bins(index, name)] == np.flatnonzero(expected).tolist()
+            for b, written in zip(bins(index, name), values(index, name), strict=True):
                 held = known[codes == b]
                 assert (held.min() == held.max()) == (
                     written[0] != "[" and "–" not in written[1:] and " to " not in written
@@ -315,23 +316,23 @@ def test_so_many_rows_that_bins_are_looked_for_beside_their_edges() -> None:
     ("cells", "texts"),
     [
         ([0, 1, 1, 0], ("0", "1")),
-        ([0, 4, 5, 9, 10], ("0", "4–7", "8–10")),
-        ([16, 17, 32, 33, 66], ("16–25", "26–55", "66")),
-        ([-5, -4, 3, 5], ("-5 to 2", "3–5")),
-        ([-6, -5, 0, 1, 4], ("-6 to -1", "0–1", "4")),
-        ([1.0, 1.0, 2.0, 11.0], ("1–8", "11")),
-        ([0.5, 0.6, 2.5, 5.5], ("[0.5, 2.5)", "2.5", "5.5")),
+        ([0, 4, 5, 9, 10], ("0", "4–5", "8–10")),
+        ([16, 17, 32, 33, 66], ("16–25", "26–35", "66")),
+        ([-5, -4, 3, 5], ("-5 to -4", "3–5")),
+        ([-6, -5, 0, 1, 4], ("-6 to -5", "0–1", "4")),
+        ([1.0, 1.0, 2.0, 11.0], ("1–2", "11")),
+        ([0.5, 0.6, 2.5, 5.5], ("[0.5, 1.5)", "2.5", "5.5")),
         ([0, 1.25, 2, 9, 10], ("[0, 2)", "2", "[8, 10]")),
         ([7, 7, None], ("7",)),
         ([1e300, 1e300, 2e300], ("1e+300", "2e+300")),
         ([2**53 - 1, 2**53 - 1], (str(2**53 - 1),)),
-        ([0.1234567, 0.1234568, 2, 3], ("[0.123, 1.85)", "2", "3")),
+        ([0.1234567, 0.1234568, 2, 3], ("[0.123, 0.699)", "2", "3")),
         ([math.inf, 1, 1], ("[1, inf]",)),
         ([math.inf, math.inf], ("inf",)),
     ],
 )
 def test_uniform_bins_as_people_write_them(cells: list[Any], texts: tuple[str, ...]) -> None:
-    """Five bins of equal width; those without a number join the bin on their left."""
+    """Five bins of equal width; only those that the table shows are values."""
     assert values(counted(cells, binning="uniform")) == texts
 
 
@@ -346,32 +347,24 @@ def test_texts_are_unique(seed: int) -> None:
         assert len({*found}) == len(found) > 0
 
 
-def test_numbers_in_a_gap_count_to_the_bin_on_its_left() -> None:
-    """A bin without a number has no edge, so points and further rows there are in the bin before it."""
-    for cells, kept, gap in (
-        ([0, 1, 10], (0, 8, 10), [2, 4.5, 7]),
-        ([0, 2, 2, 10], (0, 2, 8, 10), [4, 5, 7.9]),
-        ([0, 6, 7, 10], (0, 6, 8, 10), [1, 2, 5.9]),
-    ):
-        index = counted(cells, [0] * len(cells), binning="uniform")
-        assert edges(index) == kept
-        before = values(index)[sum(edge <= gap[0] for edge in kept[1:-1])]
-        assert read(index, [(number,) for number in gap])["a"] == [before] * 3
-        more = CountIndex.from_table({"a": gap, "y": [0] * 3}, "y", like=index)
-        assert (index + more).n_rows == len(cells) + 3
-    # The least number may lie on an edge above it when doubles are that close.
-    close = [1.0, math.nextafter(1.0, 2)]
-    assert values(counted(close, binning="uniform")) == ("1", "1.0000000000000002")
-
-
-def test_chunks_keep_the_bins_of_the_first() -> None:
-    """Numbers of later chunks fall into the bins of the first one, as points do."""
+def later_bins(*chunks: list[float]) -> tuple[str, ...]:
+    """The bins of an estimator after it was fitted to chunks of a column."""
     model = CertifiedNB(binning="uniform", weights="equal")
-    for chunk in ([0, 1, 10], [4, 4], [99]):
+    for chunk in chunks:
         frame = pd.DataFrame({"a": chunk, "b": ["u"] * len(chunk)})
         model.partial_fit(frame, [*"pqpq"][: len(chunk)], classes=["p", "q"])
-    assert values(model.index_, "a") == ("0–7", "10")
-    assert model.index_.exact(0).sum(axis=1).tolist() == [4, 2, 0]
+    return values(model.index_, "a")
+
+
+def test_bins_that_come_into_use_later() -> None:
+    """A new bin is written by its edges or its one number; texts that stay true stay as they are."""
+    assert later_bins([0, 1, 10], [4, 4]) == ("0–1", "4", "10")
+    assert later_bins([0, 1, 10], [4, 5]) == ("0–1", "[4, 6)", "10")
+    assert later_bins([0, 1, 10], [2.5, 3.5], [9]) == ("0–1", "[2, 4)", "[8, 10]")
+    assert later_bins([0, 1, 10], [1, 10, 99]) == ("0–1", "[8, 10]")
+    assert later_bins([-5, -4, 3, 5], [-4.5], [3]) == ("-5 to -4", "3–5")
+    assert later_bins([3, 3], [7]) == ("[3, 7]",)
+    assert later_bins([3, 3], [3]) == ("3",)
 
 
 def test_the_estimator_cuts_too() -> None:

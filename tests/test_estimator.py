@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -369,9 +368,9 @@ def counts(index: CountIndex) -> list[Any]:
 @pytest.mark.parametrize("size", [8, 30, 500])
 @pytest.mark.parametrize("library", ["polars", "pandas", "lists"])
 def test_chunks_count_as_the_whole(size: int, library: str) -> None:
-    """Chunk by chunk is the same as at once if the first shows the extremes, and numbers in all bins.
+    """Chunk by chunk is the same as at once if the first shows the extremes that fix the bins.
 
-    Values and labels that the first chunk lacks are added as they come.
+    Values, bins and labels that the first chunk lacks are added as they come.
     """
     frame, labels = sorted_extremes_first(*mixed(500, seed=5))
     convert: dict[str, Callable[[Any], Any]] = {
@@ -382,9 +381,8 @@ def test_chunks_count_as_the_whole(size: int, library: str) -> None:
     options: dict[str, Any] = {"bins": 9, "binning": "uniform", "weights": "equal"}
     whole = CertifiedNB(**options).fit(convert[library](frame), labels)
     model = CertifiedNB(**options)
-    starts = [0, *range(250, len(labels), size)]
-    for start, end in pairwise([*starts, len(labels)]):
-        part, names = frame[start:end], labels[start:end]
+    for start in range(0, len(labels), size):
+        part, names = frame[start : start + size], labels[start : start + size]
         model.partial_fit(convert[library](part), names, classes=["yes", "no"])
     assert counts(model.index_) == counts(whole.index_)
     assert model.classes_.tolist() == ["no", "yes"]

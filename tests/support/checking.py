@@ -180,7 +180,9 @@ def _wrong_column(
             return f"edges {edges} instead of {[*map(float, exact.exact)]}"
         expected = truth.count_bins(column, labels, edges, options.rules)
         texts = bin_texts(column, edges, options.rules)
-        written = dict(enumerate(index_view.values(index, name)))
+        written = dict(
+            zip(index_view.bins(index, name), index_view.values(index, name), strict=True)
+        )
         if written != texts:
             return f"bins {written} instead of {texts}"
     found = counted(index, name)
@@ -204,7 +206,7 @@ def counted(index: CountIndex, name: str) -> Counted:
     """The counts of one feature of an index, by value (or number of the bin) and label."""
     found, labels = index_view.counts(index, name), label_names(index)
     missing = dict(zip(labels, found.pop(None), strict=True))
-    values = range(len(found)) if index_view.edges(index, name) else found
+    values: tuple[Any, ...] = index_view.bins(index, name) or tuple(found)
     rows = zip(values, found.values(), strict=True)
     return Counted({_large(v): dict(zip(labels, row, strict=True)) for v, row in rows}, missing)
 
@@ -232,7 +234,9 @@ def _point_cells(index: CountIndex, column: Column, options: Options) -> list[st
     edges = index_view.edges(index, column.name)
     if not edges:
         return truth.texts(column, options.rules)
-    texts = index_view.values(index, column.name)
+    texts = dict(
+        zip(index_view.bins(index, column.name), index_view.values(index, column.name), strict=True)
+    )
     places = truth.places(column, options.rules)
     assert places is not None
     return [None if x is None else texts[sum(edge <= x for edge in edges[1:-1])] for x in places]

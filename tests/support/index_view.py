@@ -57,6 +57,12 @@ def edges(index: CountIndex, name: str | None = None) -> tuple[float, ...]:
     return found
 
 
+def bins(index: CountIndex, name: str | None = None) -> tuple[int, ...]:
+    """Return which bin each value of the domain is."""
+    found: tuple[int, ...] = feature(index, name).bins
+    return found
+
+
 def left_out(index: CountIndex) -> tuple[str, ...]:
     """Return the columns that were left out because they name the rows."""
     return index.schema.left_out

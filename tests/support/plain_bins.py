@@ -27,14 +27,10 @@ class TooCloseError(Exception):
 
 @dataclass(frozen=True)
 class TrueEdges:
-    """Edges without any rounding, none for one bin, and neighbours that one edge has to part.
-
-    A bin without one of the ``numbers`` joins the one on its left: it has no lower edge.
-    """
+    """Edges without any rounding, none for one bin, and neighbours that one edge has to part."""
 
     exact: list[Fraction]
     parted: list[Pair]
-    numbers: list[Fraction]
 
     def fit(self, found: Sequence[float]) -> bool:
         """Whether rounded edges are these, up to a few units in the last place."""
@@ -49,14 +45,7 @@ class TrueEdges:
         scale = max(abs(exact[0]), abs(exact[-1]), exact[-1] - exact[0])
         slack = 8 * Fraction(math.ulp(float(min(scale, Fraction(1.7e308)))))
         near = [[abs(Fraction(a) - b) <= slack for b in exact] for a in found]
-        kept = [any(own) for own in zip(*near, strict=True)]
-        empty = [
-            not any(a + slack < x < b - slack for x in self.numbers) for a, b in pairwise(exact)
-        ]
-        may_lack = [False, *empty[1:], False]
-        # Below a first bin without a number there is none on its left to join.
-        may_lack[1:-1] = [own or empty[0] for own in may_lack[1:-1]]
-        return all(map(any, near)) and all(map(any, zip(kept, may_lack, strict=True)))
+        return all(map(any, near)) and all(map(any, zip(*near, strict=True)))
 
 
 def true_edges(
@@ -67,23 +56,23 @@ def true_edges(
     known = [(Fraction(x), label) for x, label in cells if x is not None and math.isfinite(x)]
     ordered = sorted(x for x, _ in known)
     if not ordered or ordered[0] == ordered[-1]:
-        return TrueEdges([], [], ordered)
+        return TrueEdges([], [])
     if binning == "mdl":
         return _edges_between(ordered, true_cuts(known))
     if binning == "uniform":
         width = (ordered[-1] - ordered[0]) / bins
-        return TrueEdges([ordered[0] + i * width for i in range(bins + 1)], [], ordered)
+        return TrueEdges([ordered[0] + i * width for i in range(bins + 1)], [])
     numbers = sorted({*ordered})
     if len(numbers) <= bins:
         return _edges_between(ordered, [pair for pair in pairwise(numbers) if _can_part(*pair)])
     quantiles = {_quantile(ordered, Fraction(i, bins)) for i in range(bins + 1)}
-    return TrueEdges(sorted(quantiles), [], ordered)
+    return TrueEdges(sorted(quantiles), [])
 
 
 def _edges_between(ordered: Sequence[Fraction], pairs: list[Pair]) -> TrueEdges:
     if not pairs:
-        return TrueEdges([], [], ordered)
-    return TrueEdges([ordered[0], *((a + b) / 2 for a, b in pairs), ordered[-1]], pairs, [*ordered])
+        return TrueEdges([], [])
+    return TrueEdges([ordered[0], *((a + b) / 2 for a, b in pairs), ordered[-1]], pairs)
 
 
 def _quantile(ordered: Sequence[Fraction], share: Fraction) -> Fraction:

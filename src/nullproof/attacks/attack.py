@@ -491,7 +491,7 @@ def _values_of(feature: Feature, table: LazyTable) -> tuple[Key, dict[int, list[
     """What a column is grouped by, and what of it each code stands for."""
     key = like_key(feature, table.like(feature))
     if key.in_cells:
-        return key, {code: [code] for code in range(feature.n_values)}
+        return key, {code: [bin_] for code, bin_ in enumerate(feature.bins)}
     cells = table.frame.filter(key.only).select(key.value.alias("value"))
     values = collected(cells.unique())["value"]
     return key, _by_code(values, encode(feature, key.column.read(values)).codes)

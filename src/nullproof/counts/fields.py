@@ -265,7 +265,10 @@ Index = TypeVar("Index", bound=IndexFields)
 
 
 def _codes_in(wider: Feature, feature: Feature) -> NDArray[np.intp]:
-    """Return the code of each value in a wider domain."""
+    """Return the code of each value in a wider domain; bins are the same whatever their texts."""
+    if feature.edges:
+        bins = np.searchsorted(np.array(wider.bins), np.array(feature.bins))
+        return np.append(bins, wider.missing_code) if feature.missing_is_value else bins
     if wider.values == feature.values:
         return np.arange(feature.n_values)
     return np.array([wider.codes[value] for value in feature.values])

@@ -9,7 +9,7 @@ matter. Numbers are compared as doubles, dates as whole microseconds.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -31,8 +31,8 @@ from nullproof.data.types import (
 Binning = Literal["uniform", "quantile", "mdl", "none"]
 Whole = NDArray[np.int64]
 Doubles = NDArray[np.float64]
-# The least and the greatest number or moment that the table shows in each bin.
-Shown = Sequence[tuple[Any, Any]]
+# By bin, the least and the greatest number or moment that the table shows there.
+Shown = Mapping[int, tuple[Any, Any]]
 ONE_BIN: tuple[float, ...] = (-math.inf, math.inf)
 # So few numbers are looked up among the edges; of more, all are compared with each of a few edges.
 _SHORT, _FEW_EDGES = 500, 32
@@ -99,7 +99,7 @@ class Rows:
 def learn_bins(
     column: Column, bins: int, binning: Binning, rows: Rows
 ) -> tuple[tuple[float, ...], Shown]:
-    """Return the edges of a column's bins, and the extremes of each bin.
+    """Return the edges of a column's bins, and the extremes of each bin in use.
 
     Edges follow from the known, finite numbers; infinite ones fall into the end bins.
     """
@@ -122,7 +122,7 @@ def learn_bins(
         edges = uniform_edges(low, high, bins)
     if numbers.dtype.kind == "f":
         ends.append(rest[~np.isnan(rest)])
-    return bins_in_use(np.concatenate(ends), edges, column.kind)
+    return edges, shown_numbers(np.concatenate(ends), edges, column.kind)
 
 
 # Equal width, equal shares.
@@ -450,53 +450,69 @@ def _bits(counts: Whole) -> Doubles:
     return bits
 
 
-def bins_in_use(
-    array: NDArray[Any], edges: tuple[float, ...], kind: Kind
-) -> tuple[tuple[float, ...], Shown]:
-    """Return the edges of the bins that some numbers lie in, with the extremes of each.
-
-    A bin without a number joins its neighbour on the left, so that every bin is in use.
-    """
-    if kind == "number":
-        array = array.astype(np.float64, copy=False)
-    lows, highs = _extremes((array, array), bin_codes(array, edges, kind), len(edges) - 1)
-    used = np.flatnonzero(lows <= highs).tolist()
-    edges = (edges[0], *(edges[b] for b in used[1:]), edges[-1])
-    return edges, [*zip(lows[used].tolist(), highs[used].tolist(), strict=True)]
-
-
 # How a bin is written: as its one number, as a range of whole numbers, or as an interval.
 
 _FEWEST_DIGITS, _USUAL_DIGITS, _ALL_DIGITS = 3, 5, 17
 
 
-def bin_texts(edges: Sequence[float], kind: Kind, shown: Shown) -> tuple[str, ...]:
-    """Write every bin; no two texts are the same.
+def shown_numbers(array: NDArray[Any], edges: tuple[float, ...], kind: Kind) -> Shown:
+    """Return the least and the greatest of some numbers in each bin."""
+    if kind == "number":
+        array = array.astype(np.float64, copy=False)
+    lows, highs = _extremes((array, array), bin_codes(array, edges, kind), len(edges) - 1)
+    used = np.flatnonzero(lows <= highs).tolist()
+    return {b: (lows[b].item(), highs[b].item()) for b in used}
+
+
+def both_shown(*parts: Shown) -> Shown:
+    """Return what several parts of a table show together."""
+    found: dict[int, tuple[Any, Any]] = {}
+    for part in parts:
+        for b, (low, high) in part.items():
+            least, greatest = found.get(b, (low, high))
+            found[b] = (min(least, low), max(greatest, high))
+    return found
+
+
+def bin_texts(edges: Sequence[float], kind: Kind, shown: Shown) -> dict[int, str]:
+    """Write every bin that is in use; no two texts are the same.
 
     Examples
     --------
-    >>> bin_texts((0.0, 2.5, 7.5, 10.0), "number", [(0.0, 2.0), (4.0, 4.0), (8.0, 10.0)])
-    ('0–2', '4', '8–10')
-    >>> bin_texts((-5.0, 0.4217, 2.5), "number", [(-5.0, 0.25), (0.5, 2.5)])
-    ('[-5, 0.422)', '[0.422, 2.5]')
+    >>> bin_texts((0.0, 2.5, 7.5, 10.0), "number", {0: (0.0, 2.0), 1: (4.0, 4.0), 2: (8.0, 10.0)})
+    {0: '0–2', 1: '4', 2: '8–10'}
+    >>> bin_texts((-5.0, 0.4217, 2.5), "number", {0: (-5.0, 0.25), 1: (0.5, 2.5)})
+    {0: '[-5, 0.422)', 1: '[0.422, 2.5]'}
     """
+    if not shown:
+        return {}
     # A column in one bin has no edges, and ends where its numbers do.
     ends = shown[0] if math.isinf(edges[0]) else edges
     whole = all(
         float(end).is_integer() and abs(end) <= LARGEST_DOUBLE_INTEGER
-        for pair in shown
+        for pair in shown.values()
         for end in pair
     )
     if kind == "number" and whole:
         texts = _ranges(edges, shown)
     else:
         written = _date_ends(ends) if kind == "date" else _number_ends(ends, shown)
-        closing = [*[")"] * (len(shown) - 1), "]"]
-        intervals = zip(pairwise(written), closing, strict=True)
-        texts = [f"[{low}, {high}{close}" for (low, high), close in intervals]
-    write = date_text if kind == "date" else _number_text
-    pairs = zip(shown, texts, strict=True)
-    return tuple(write(low) if low == high else interval for (low, high), interval in pairs)
+        texts = {b: _interval(written, b) for b in shown}
+    write = date_text if kind == "date" else number_text
+    return {b: write(low) if low == high else texts[b] for b, (low, high) in sorted(shown.items())}
+
+
+def number_text(number: float) -> str:
+    """Write a number as values are written, a huge one with an exponent."""
+    return text(number) if abs(number) <= LARGEST_DOUBLE_INTEGER else repr(float(number))
+
+
+def late_bin_text(edges: Sequence[float], kind: Kind, b: int, shown: tuple[Any, Any]) -> str:
+    """Write a bin that came into use when the others had been written."""
+    write = date_text if kind == "date" else number_text
+    if shown[0] == shown[1]:
+        return write(shown[0])
+    return _interval([*map(write, shown if math.isinf(edges[0]) else edges)], b)
 
 
 def is_single(written: str) -> bool:
@@ -504,36 +520,43 @@ def is_single(written: str) -> bool:
     return not written.startswith("[") and "–" not in written and " to " not in written
 
 
-def _number_text(number: float) -> str:
-    """Write a number as values are written, a huge one with an exponent."""
-    return text(number) if abs(number) <= LARGEST_DOUBLE_INTEGER else repr(float(number))
+def _interval(ends: Sequence[str], b: int) -> str:
+    return f"[{ends[b]}, {ends[b + 1]}{']' if b == len(ends) - 2 else ')'}"
 
 
-def _ranges(edges: Sequence[float], shown: Shown) -> list[str]:
+def _ranges(edges: Sequence[float], shown: Shown) -> dict[int, str]:
     """Write the whole numbers from edge to edge; at both ends, from and to those that the table shows."""
-    inner = [math.ceil(edge) for edge in edges[1:-1]]
-    lows, highs = [int(shown[0][0]), *inner], [*(edge - 1 for edge in inner), int(shown[-1][1])]
-    pairs = zip(lows, highs, strict=True)
-    return [f"{low} to {high}" if low < 0 else f"{low}–{high}" for low, high in pairs]
+    first, last = min(shown), max(shown)
+    texts = {}
+    for b, (low, high) in shown.items():
+        least = int(low) if b == first else math.ceil(edges[b])
+        greatest = int(high) if b == last else math.ceil(edges[b + 1]) - 1
+        texts[b] = f"{least} to {greatest}" if least < 0 else f"{least}–{greatest}"
+    return texts
 
 
-def _number_ends(edges: Sequence[float], shown: Shown) -> list[str]:
+def _number_ends(exact: Sequence[float], shown: Shown) -> list[str]:
     """Write the ends of intervals with as few digits as still part what the table shows there.
 
     They have three digits at least, and more than five only where two ends would be the same.
     """
-    # Infinite numbers lie in the bins at the ends, but beyond these ends.
-    below = [-math.inf, *(high for _, high in shown[:-1]), math.nextafter(edges[-1], -math.inf)]
-    above = [edges[0], *(low for low, _ in shown[1:]), math.inf]
     for most in (_USUAL_DIGITS, _ALL_DIGITS):
-        ends = [_shortest(*place, most) for place in zip(edges, below, above, strict=True)]
+        ends = [_shortest(i, exact, shown, most) for i in range(len(exact))]
         if all(low < high for low, high in pairwise(ends)):
             break
-    return [*map(_number_text, ends)]
+    return [number_text(end) for end in ends]
 
 
-def _shortest(edge: float, below: float, above: float, most: int) -> float:
-    """Return the edge with the fewest digits that is above ``below``, and not above ``above``."""
+def _shortest(i: int, edges: Sequence[float], shown: Shown, most: int) -> float:
+    """Return the edge with the fewest digits that is above all that is below it, and not above the rest."""
+    edge = edges[i]
+    below = max((high for b, (_, high) in shown.items() if b < i), default=-math.inf)
+    above = min((low for b, (low, _) in shown.items() if b >= i), default=math.inf)
+    # Infinite numbers lie in the bins at the ends, but beyond these ends.
+    if i == 0:
+        above = edge
+    elif i == len(edges) - 1:
+        below = math.nextafter(edge, -math.inf)
     rounded = [float(format(edge, f".{digits}g")) for digits in range(_FEWEST_DIGITS, most + 1)]
     return next((number for number in rounded if below < number <= above), rounded[-1])
 

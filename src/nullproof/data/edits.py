@@ -282,7 +282,7 @@ class ColumnWriter:
             return value
         dtype = frame.schema[self.feature.name]
         if dtype.is_integer() and self.feature.edges:
-            edge = self.feature.edges[code]
+            edge = self.feature.edges[self.feature.bins[code]]
             return math.ceil(edge) if math.isfinite(edge) else 0
         return str(value) if dtype == nw.String else value
 

@@ -7,7 +7,7 @@ table show, together with what was declared (theory 1).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -21,10 +21,13 @@ from nullproof.data.binning import (
     Shown,
     bin_codes,
     bin_texts,
+    both_shown,
     code_type,
     is_single,
+    late_bin_text,
     learn_bins,
     rounded_down,
+    shown_numbers,
 )
 from nullproof.data.missing import MISSING_VALUE, USUAL, Missing
 from nullproof.data.types import (
@@ -52,15 +55,16 @@ class Feature:
     """One column of the training table and its closed domain.
 
     ``values`` are the domain as text, in a fixed order; a bin is written by what the training table shows
-    in it. A number or date (microseconds since 1970) in bins has their ``edges``; without edges every
-    value is its own category. ``missing_is_value``: a missing cell holds the value ``(missing)``, after
-    the bins. The ``weight`` counts eighths (theory 12).
+    in it. A number or date (microseconds since 1970) in bins has their ``edges``, and ``bins`` says which
+    bin each of the first values is; without edges every value is its own category. ``missing_is_value``: a
+    missing cell holds the value ``(missing)``. The ``weight`` counts eighths (theory 12).
     """
 
     name: str
     kind: Kind
     values: tuple[str, ...]
     edges: tuple[float, ...] = ()
+    bins: tuple[int, ...] = ()
     missing_is_value: bool = False
     weight: int = ONE
 
@@ -191,8 +195,7 @@ def fit_feature(
     """
     if domain and not column.known.any() and not column.sets and None not in map(as_number, domain):
         column = Column(column.name, "number", numbers=np.full(len(column), np.nan))
-    is_cut = column.kind in ("number", "date") and not domain and binning != "none"
-    if is_cut and column.known.any():
+    if column.kind in ("number", "date") and not domain and binning != "none":
         if column.sets:
             raise unsupported(column.name, "sets of candidates among numbers that get bins")
         edges, shown = learn_bins(column, bins, binning, rows)
@@ -210,10 +213,15 @@ def fit_feature(
 def binned_feature(
     name: str, kind: Kind, edges: tuple[float, ...], shown: Shown, missing_is_value: bool = False
 ) -> Feature:
-    """Return the feature of a column in bins."""
-    extra = (MISSING_VALUE,) if missing_is_value else ()
-    values = (*bin_texts(edges, kind, shown), *extra)
-    return Feature(name, kind, values, edges, missing_is_value)
+    """Return the feature of a column that holds some of its bins."""
+    feature = Feature(name, kind, (), edges, missing_is_value=missing_is_value)
+    return _with_texts(feature, bin_texts(edges, kind, shown))
+
+
+def _with_texts(feature: Feature, texts: Mapping[int, str]) -> Feature:
+    bins = tuple(sorted(texts))
+    extra = (MISSING_VALUE,) if feature.missing_is_value else ()
+    return replace(feature, bins=bins, values=(*(texts[b] for b in bins), *extra))
 
 
 def _values_of(column: Column, declared: Sequence[str]) -> tuple[str, ...]:
@@ -237,9 +245,9 @@ def _values_of(column: Column, declared: Sequence[str]) -> tuple[str, ...]:
 
 def widen_feature(feature: Feature, column: Column) -> Feature:
     """Return the feature with those values of a further column added that its domain lacks; bins stay."""
-    if feature.edges:
-        return feature
     column = _as_kind(feature, column)
+    if feature.edges:
+        return _with_bins(feature, shown_numbers(column.held, feature.edges, feature.kind))
     new = {*_values_of(replace(column, declared=()), ())} - feature.domain
     if not new:
         return feature
@@ -247,6 +255,20 @@ def widen_feature(feature: Feature, column: Column) -> Feature:
         largest = max(int(x) for x in new)
         return replace(feature, values=tuple(map(str, range(largest + 1))))
     return replace(feature, values=in_order({*feature.values, *new}))
+
+
+def _with_bins(feature: Feature, shown: Shown) -> Feature:
+    """Add bins that came into use; one written as its one number may show more of them now."""
+    texts = dict(zip(feature.bins, feature.values, strict=False))
+    for b, pair in shown.items():
+        now = late_bin_text(feature.edges, feature.kind, b, pair)
+        if b not in texts:
+            texts[b] = now
+        elif is_single(texts[b]) and texts[b] != now:
+            before = _reader(feature.kind)(texts[b])
+            ends = both_shown({b: pair}, {b: (before, before)})[b]
+            texts[b] = late_bin_text(feature.edges, feature.kind, b, ends)
+    return _with_texts(feature, texts)
 
 
 # Encode with a domain learned before.
@@ -294,7 +316,13 @@ def _encode_numbers(feature: Feature, array: NDArray[Any]) -> NDArray[Any]:
     """Encode numbers: their bin, or the category that equals them; NaN is missing."""
     n_values, kind = feature.n_values, code_type(feature.n_values)
     if feature.edges:
-        return bin_codes(array, feature.edges, feature.kind).astype(kind, copy=False)
+        codes = bin_codes(array, feature.edges, feature.kind)
+        if feature.bins != tuple(range(len(feature.edges) - 1)):
+            table = np.full(len(feature.edges), n_values, dtype=kind)
+            table[list(feature.bins)] = range(len(feature.bins))
+            table[-1] = MISSING
+            codes = table[codes]
+        return codes.astype(kind, copy=False)
     if feature.kind == "code":
         if array.dtype.kind == "f":
             array = np.where(array > np.floor(array), n_values, np.nan_to_num(array, nan=MISSING))
@@ -329,7 +357,7 @@ def decode(feature: Feature, code: int) -> Any:
     if code >= feature.n_values or (feature.missing_is_value and code == feature.missing_code):
         return None
     if feature.edges:
-        low, high = feature.edges[code], feature.edges[code + 1]
+        low, high = feature.edges[feature.bins[code]], feature.edges[feature.bins[code] + 1]
         # The sum of huge ends is no double; one bin for all has no ends at all.
         middle = (low + high) / 2 if math.isfinite(low + high) else low / 2 + high / 2
         middle = middle if math.isfinite(middle) else 0.0

@@ -43,10 +43,11 @@ from nullproof.data.binning import (
     Rows,
     Stretches,
     bin_codes,
-    bins_in_use,
+    both_shown,
     dense,
     in_line,
     mdl_edges,
+    shown_numbers,
     uniform_edges,
 )
 from nullproof.data.labels import (
@@ -205,7 +206,9 @@ def _count_like(schema: Schema, table: LazyTable, labels: Labels) -> IndexFields
     known = []
     for feature, key, groups in zip(schema.features, keys, all_groups, strict=True):
         if key.in_cells:
-            codes = groups.values.to_numpy().astype(np.intp)
+            places = np.full(len(feature.edges), feature.n_values)
+            places[list(feature.bins)] = range(len(feature.bins))
+            codes = places[groups.values.to_numpy().astype(np.intp)]
         else:
             marked = int(groups.counts.sum()) < labels.n_rows
             codes = encode(feature, key.column.read(groups.values, marked=marked)).codes
@@ -315,10 +318,11 @@ def _binned(
     options: TableOptions,
 ) -> tuple[Feature, Counts]:
     """Return the feature of a column and its counts; no group lies in several bins."""
-    edges, shown = bins_in_use(np.concatenate(groups.ends), edges, "number")
+    shown = both_shown(*(shown_numbers(ends, edges, "number") for ends in groups.ends))
     as_value = column.name in options.missing_is_value
     feature = binned_feature(column.name, "number", edges, shown, as_value)
-    return feature, summed(feature, bin_codes(groups.ends[0], edges), groups, labels)
+    codes = np.searchsorted(np.array(feature.bins), bin_codes(groups.ends[0], edges))
+    return feature, summed(feature, codes, groups, labels)
 
 
 class _Dealing:
