@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from experiments.blanking import Mechanism, blank_cells
 from experiments.tables_at_hand import LABELS, MOST_ROWS, at_hand, frame_of
 from experiments.usefulness_figure import draw
 from nullproof.counts.index import CountIndex
-from nullproof.data.edits import Mechanism, inject_missing
 from nullproof.model.accuracy import CertaintyCurve, CurvePoint
 from nullproof.model.certify import certify
 
@@ -107,7 +107,7 @@ def measure(
     label = LABELS[name]
     holed = frame
     if rate:
-        holed = inject_missing(frame, rate, label=label, mechanism=mechanism, seed=seed)
+        holed = blank_cells(frame, rate, label=label, mechanism=mechanism, seed=seed)
     cut = len(frame) * 4 // 5
     cells = holed[cut : cut + N_POINTS].drop(label)
     options: dict[str, Any] = {"binning": BINNING, "weights": weights}

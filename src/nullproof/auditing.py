@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.completions import Training, Worlds, as_scikit_learn_takes_it, with_nulls
-from nullproof.counts.update import is_whole
 from nullproof.data.missing import Spellings
 from nullproof.data.options import TableOptions, refuse_seed
 from nullproof.data.points import Key, Points, RowNames, encode_points
+from nullproof.data.types import is_whole
 from nullproof.errors import NullproofError, NullproofWarning, missing_extra, notice
 from nullproof.model.model import Model
 from nullproof.model.parameters import Bias

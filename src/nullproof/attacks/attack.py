@@ -16,8 +16,8 @@ from nullproof.attacks.radius import Radii
 from nullproof.attacks.rows import AddedRows
 from nullproof.counts.engines import open_lazily
 from nullproof.counts.engines.columns import Key, LazyTable, collected, like_key
+from nullproof.counts.fields import Cells
 from nullproof.counts.index import CountIndex
-from nullproof.counts.update import Cells
 from nullproof.data.edits import TrainingTable
 from nullproof.data.labels import label_codes, label_positions
 from nullproof.data.missing import NOTHING_SPELLED

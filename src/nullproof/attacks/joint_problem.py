@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from nullproof.attacks.radius import Radii
 from nullproof.attacks.reach import Reach
 from nullproof.attacks.search import error_of_logs
+from nullproof.counts.fields import Cells
 from nullproof.counts.index import LEFT_OUT
-from nullproof.counts.update import Cells
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
 

@@ -21,8 +21,8 @@ from nullproof.attacks.radius import Radii, Threat, radius
 from nullproof.attacks.reach import Only
 from nullproof.attacks.rows import joint_rows
 from nullproof.attacks.search import Places, different
+from nullproof.counts.fields import Cells
 from nullproof.counts.index import CountIndex
-from nullproof.counts.update import Cells
 from nullproof.data.options import refuse_seed
 from nullproof.data.points import Key, OwnMissing, shown_name
 from nullproof.errors import NullproofError, notice

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from nullproof.cleaning.order import Group, Order, column_costs, contenders, mostly_missing
 from nullproof.cleaning.plan import Cell, CleaningPlan, rows_by_group
 from nullproof.counts.index import CountIndex
-from nullproof.counts.update import fill_codes
 from nullproof.data.edits import TrainingTable
 from nullproof.data.points import OwnMissing, Points
 from nullproof.data.schema import Feature, encode, n_outside
@@ -227,7 +226,7 @@ class Cleaner:
         """Take answers that were checked, as codes."""
         index, owners = self.index, self.training.row_labels
         for j, rows, codes, values in fills:
-            index = fill_codes(index, j, owners[rows], codes)
+            index = index.filled(j, owners[rows], codes)
             name = index.features[j]
             self.values |= {
                 Cell(row, name): value for row, value in zip(rows.tolist(), values, strict=False)

@@ -262,11 +262,6 @@ class Points:
             return tuple(range(n_values))
         return self.sets[j][code - n_values - _FIRST_SET]
 
-    def with_candidates(self, j: int) -> Iterator[tuple[tuple[int, ...], NDArray[np.bool_]]]:
-        """Return each candidate set of feature ``j``, and which points have it."""
-        for s, candidates in enumerate(self.sets[j]):
-            yield candidates, self.codes[j] == int(self.n_values[j]) + _FIRST_SET + s
-
     def choices(self, position: int) -> list[tuple[int, ...]]:
         """Return the candidates of one point, feature by feature."""
         column = self.codes[:, position].tolist()
@@ -403,7 +398,7 @@ def _is_series(points: Any) -> bool:
 def _table(schema: Schema, points: Any, key: str | None) -> Table:
     if isinstance(points, list | tuple):
         return rows_like(schema, points)
-    if isinstance(points, np.ndarray) and not points.dtype.names:
+    if isinstance(points, np.ndarray):
         columns = schema.row_columns(points.shape[1]) if points.ndim == 2 else ()
         if points.ndim != 2 or points.shape[1] != len(columns):
             raise _wrong_shape(points, schema)
