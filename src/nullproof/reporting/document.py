@@ -33,7 +33,7 @@ from nullproof.cleaning.plan import CleaningPlan, plan_of, usual_goal
 from nullproof.data.notices import standing_notices
 from nullproof.data.points import evenly, unseen_notices
 from nullproof.data.schema import ONE
-from nullproof.model.accuracy import BIASES, Truth
+from nullproof.model.accuracy import BIASES, DRAWN, Truth
 from nullproof.model.certify import Certificates, certificates_of
 from nullproof.model.model import Model
 from nullproof.model.verdicts import VERDICTS, verdicts
@@ -60,8 +60,6 @@ LIMIT = 200
 _BUDGET = 40_000
 _MOST_STAGES, _MOST_SETS, _BARS = 20, 12, 10
 _MOST_STEPS, _MOST_DRAWN = 200, 200
-# Closer together near 0, where most predictions stop holding.
-_DRAWN = tuple(sorted({*BIASES, *((step / 60) ** 2 for step in range(61))}))
 # What somebody types who has an index in Python, with the options of the report.
 _CALLS = {"clean": "cleaning_plan(index, points)", "radius": "radius(index, points)"}
 # Notices of what ``unused`` lists.
@@ -346,12 +344,18 @@ def _assumptions(judged: Certificates) -> list[str]:
 
 def _curve(judged: Certificates) -> dict[str, Any]:
     """Count the predictions that hold as the bias grows: at a few biases to read, at many to draw."""
-    curve = judged.curve()
-    drawn = curve.columns(_DRAWN)
-    return {
-        **curve.columns(),
-        "drawn": {name: drawn[name] for name in ("bias", "n_hold", "share")},
-    }
+    columns = _curve_columns(judged, BIASES)
+    if judged.actual is not None:
+        at = judged.curve()
+        columns["accuracy_hold"] = [point.hold.accuracy for point in at]
+        columns["accuracy_rest"] = [point.rest.accuracy for point in at]
+    return {**columns, "drawn": _curve_columns(judged, DRAWN)}
+
+
+def _curve_columns(judged: Certificates, biases: Sequence[float]) -> dict[str, Any]:
+    n_hold = [at.n_hold for at in judged.curve(biases)]
+    shares = [n / max(len(judged), 1) for n in n_hold]
+    return {"bias": [*biases], "n_hold": n_hold, "share": shares}
 
 
 def _notes(judged: Certificates, document: dict[str, Any], asked: Asked) -> list[str]:

@@ -134,7 +134,7 @@ def curve(certificates: Certificates, biases: Sequence[float]) -> dict[str, Any]
                 "accuracy_hold": step.hold.accuracy,
                 "accuracy_open": step.rest.accuracy,
             }
-            for step in certificates.curve().points(biases)
+            for step in certificates.curve(biases)
         ],
         "tolerances": [len(tolerance) - len(known), *counts.tolist()],
     }
