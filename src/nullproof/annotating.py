@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import narwhals as nw
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.data.labels import true_labels
 from nullproof.data.options import AS_USUAL
-from nullproof.data.points import OwnMissing, encode_quietly
+from nullproof.data.points import OwnMissing, distinct, encode_quietly
 from nullproof.errors import NullproofError, explained, missing_extra
 from nullproof.model.certify import certificates_of
 from nullproof.model.model import Model
@@ -134,7 +132,7 @@ class _Judge:
         # Quietly: each batch would warn of the same values that training never showed.
         points = encode_quietly(schema, rows).read(self.own_missing)
         actual = true_labels(schema, AS_USUAL.open(rows, schema.label_name, schema))
-        first, which = _distinct(points.codes)
+        first, which = distinct(points.codes)
         found = certificates_of(self.model, points.take(first))
         declared = found.declared()
         names = {"predicted": "predicted", "verdict": "verdict", "holds_up_to": "tolerance"}
@@ -176,20 +174,6 @@ class _Judge:
                 waiting, n_rows = [], 0
         if waiting:
             yield from self.annotated(pa.Table.from_batches(waiting)).to_batches()
-
-
-def _distinct(codes: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the position of each distinct point, and which of these each point repeats.
-
-    Points are told apart by a random sum of their codes, which is then checked. Where few points repeat,
-    all count as distinct.
-    """
-    factors = np.random.default_rng(0).integers(2**62, size=len(codes))
-    _, first, which = np.unique(factors @ codes, return_index=True, return_inverse=True)
-    if 2 * len(first) < len(which) and np.array_equal(codes[:, first].take(which, axis=1), codes):
-        return first, which
-    every = np.arange(len(which))
-    return every, every
 
 
 def _at_once(judge: _Judge, table: Any) -> Any:
