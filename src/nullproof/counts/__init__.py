@@ -1,8 +1,14 @@
 """Codes in, counts out: counting, the index, its updates and its file, and engines."""
 
-import numpy as np
+import contextlib
+import ctypes
 
-# The C library on Linux takes fresh pages from the system for every array larger than any that was freed
-# before, up to 32 MB, and to get them takes as long as most of what is computed. This one is freed at once,
-# so that large arrays are made of memory that was used before: tolerances take 0.6 times as long.
-np.empty((1 << 25) - (1 << 16), dtype=np.uint8)
+# The C library of Linux asks the system for fresh pages for every array over 128 KB, until larger ones were
+# freed; for ever if MALLOC_TRIM_THRESHOLD_ is set, as Dask does for its workers. To get them takes longer
+# than what is computed in them. So arrays of up to 32 MB are made of memory that was used before, which is
+# what the C library would come to by itself. Other systems have no such function.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+with contextlib.suppress(AttributeError, OSError, TypeError):
+    _set_option = ctypes.CDLL(None).mallopt
+    _set_option(_MMAP_THRESHOLD, 1 << 25)
+    _set_option(_TRIM_THRESHOLD, 1 << 26)
