@@ -156,7 +156,7 @@ class _Judge:
         import pandas as pd
 
         columns = {
-            name: pd.Series(new[name].to_list(), index=rows.index, dtype=_COLUMNS[name][1])
+            name: pd.Series(new[name].to_numpy(), index=rows.index, dtype=_COLUMNS[name][1])
             for name in new.columns
         }
         return (rows if table is None else table).assign(**columns)
