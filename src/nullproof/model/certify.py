@@ -356,6 +356,8 @@ class Certificates(Result["Certificate"]):
 
     def declared(self) -> dict[str, Column]:
         """Return the columns; ``right`` is the last, if true labels are known."""
+        # First, since points that hold are predicted the label that holds (T11).
+        self.work_out(None)
         names = [str(label) for label in self.labels]
         possible, others = label_sets(names, self.possible, self.predicted_positions)
         columns = {
