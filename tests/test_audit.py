@@ -139,7 +139,7 @@ def test_what_chance_tells() -> None:
     with pytest.warns(NullproofWarning, match="from the first completed table is judged"):
         rejects = audit(linear(), train, test, label="ill", n_worlds=8)
     assert rejects.chance_at_most == pytest.approx(1 - 0.05 ** (1 / 3))
-    assert "at most 63.2 % of all worlds by chance change it" in rejects.confidence()
+    assert "at most 63.2 % of all worlds by chance do" in rejects.confidence()
     with pytest.warns(NullproofWarning):
         one = audit(linear(), train, test, label="ill", n_worlds=2)
     assert one.chance_at_most is None

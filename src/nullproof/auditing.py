@@ -362,7 +362,7 @@ class Audit(Result["AuditedPoint"]):
 
     @property
     def chance_at_most(self) -> float | None:
-        """The share of worlds by chance that change a prediction not seen to change, at most.
+        """The share of all worlds by chance that change a prediction which none of these changed, at most.
 
         With 95 % confidence: ``1 - 0.05**(1/n)`` for ``n`` worlds by chance; None where there are too few.
         """
@@ -478,9 +478,9 @@ class Audit(Result["AuditedPoint"]):
         if self.chance_at_most is None:
             return "One world by chance is too few to say how many of them change a prediction."
         return (
-            f"For a prediction not seen to change: at most {per_cent(self.chance_at_most, PLAIN)} of all "
-            f"worlds by chance change it, with 95 % confidence ({self.n_chance:,} were drawn). Directed "
-            "worlds are no sample of anything."
+            "Where no completed table gives another label than the one predicted, at most "
+            f"{per_cent(self.chance_at_most, PLAIN)} of all worlds by chance do, with 95 % confidence "
+            f"({self.n_chance:,} were drawn). Directed worlds are no sample of anything."
         )
 
     def sentence(self) -> str:
