@@ -30,10 +30,9 @@ from experiments.paper.running import load
 from experiments.tables_at_hand import IGNORED, LABELS
 from nullproof.attacks.poison import poison, single_attack, union
 from nullproof.attacks.radius import radius
-from nullproof.attacks.search import different
 from nullproof.counts.index import CountIndex
 from nullproof.data.missing import Missing
-from nullproof.data.points import Points
+from nullproof.data.points import Points, distinct
 from nullproof.data.sources import Reading, open_table
 from nullproof.errors import NullproofError
 
@@ -94,7 +93,7 @@ def _measure(
         weights="equal",
     )
     found = radius(index, table[cut : cut + 2_000], alpha=0)
-    first, _ = different(found.points.codes[:, found.broken])
+    first, _ = distinct(found.points.codes[:, found.broken])
     places = found.broken[np.sort(first)][:n_points].tolist()
     if len(places) < 2:
         return None

@@ -22,7 +22,7 @@ from experiments.blanking import Mechanism, blank_cells
 from experiments.tables_at_hand import LABELS, MOST_ROWS, at_hand, frame_of
 from experiments.usefulness_figure import draw
 from nullproof.counts.index import CountIndex
-from nullproof.model.accuracy import CertaintyCurve, CurvePoint
+from nullproof.model.accuracy import CurvePoint, Truth
 from nullproof.model.certify import certify
 
 TITLE = "How useful an answer is"
@@ -49,8 +49,8 @@ class Measured:
     ----------
     certain
         The shares of certain points with their own holes read as any value, and skipped.
-    curve
-        How many predictions hold against bias, holes of the points skipped.
+    truth
+        How many predictions are right, and hold as the bias grows, holes of the points skipped.
     n_changed
         Predictions that the table without the blanked cells gives another label: of those that hold
         at 0.05, and of the rest.
@@ -60,19 +60,19 @@ class Measured:
     setting: str
     weights: str
     certain: tuple[float, float]
-    curve: CertaintyCurve
+    truth: Truth
     n_changed: tuple[int, int]
 
     def at(self, bias: float) -> CurvePoint:
-        return self.curve.at(bias)
+        return self.truth.at(bias)
 
     def share(self, bias: float) -> float:
-        return self.at(bias).n_hold / self.curve.n_points
+        return self.at(bias).n_hold / self.truth.everything.n_points
 
     @property
     def accuracy(self) -> float:
-        assert self.curve.right is not None
-        return float(self.curve.right.mean())
+        every = self.truth.everything
+        return every.n_right / every.n_points
 
 
 def run(*, quick: bool) -> list[str]:
@@ -115,16 +115,16 @@ def measure(
     # The same bins, weights and domains, so that nothing but the blanked cells differs.
     index = CountIndex.from_table(holed[:cut], label, like=whole)
     result = certify(index, cells, alpha=1)
-    curve = result.with_truth(frame[cut : cut + N_POINTS, label]).curve()
+    known = Truth(result.with_truth(frame[cut : cut + N_POINTS, label]))
     strict = certify(index, cells, alpha=1, own_missing="any").certain
     changed = certify(whole, cells, alpha=1).predicted != result.predicted
-    holds = curve.tolerance >= HOLDS
+    holds = result.tolerance >= HOLDS
     return Measured(
         name,
         setting,
         weights,
         (float(strict.mean()), float(result.certain.mean())),
-        curve,
+        known,
         (int(changed[holds].sum()), int(changed[~holds].sum())),
     )
 
@@ -177,7 +177,13 @@ def _listing(measured: list[Measured]) -> Iterator[str]:
     yield "|---" * 11 + "|"
     for one in measured:
         shares = [*one.certain, *(one.share(bias) for bias in BIASES)]
-        cells = [one.table, one.setting, one.weights, str(one.curve.n_points), *map(_two, shares)]
+        cells = [
+            one.table,
+            one.setting,
+            one.weights,
+            str(one.truth.everything.n_points),
+            *map(_two, shares),
+        ]
         yield f"| {' | '.join(cells)} | {_right([one])} | {_changed([one])} |"
     yield ""
 

@@ -156,7 +156,7 @@ def test_parts_of_a_table_are_added_and_taken_away() -> None:
     assert whole - second == first
     assert (whole - whole).n_rows == 0
     with pytest.raises(TypeError, match="unsupported operand"):
-        whole - 1  # type: ignore[operator]
+        whole - 1
 
 
 def more(index: CountIndex, rows: list[Any], labels: list[Any]) -> CountIndex:

@@ -20,11 +20,11 @@ from nullproof.attacks.cells import Sides, spent
 from nullproof.attacks.radius import Radii, Threat, radius
 from nullproof.attacks.reach import Only
 from nullproof.attacks.rows import joint_rows
-from nullproof.attacks.search import Places, different
+from nullproof.attacks.search import Places
 from nullproof.counts.fields import Cells
 from nullproof.counts.index import CountIndex
 from nullproof.data.options import refuse_seed
-from nullproof.data.points import Key, OwnMissing, shown_name
+from nullproof.data.points import Key, OwnMissing, distinct, shown_name
 from nullproof.errors import NullproofError, notice
 from nullproof.model.parameters import Alpha, Prior
 from nullproof.progress import Progress, within
@@ -183,7 +183,7 @@ def _to_break(found: Radii, skip_unbreakable: bool) -> tuple[Places, Places, int
     broken = found.broken
     if not len(broken):
         return broken, broken, 0
-    first, copies = different(found.points.codes[:, broken])
+    first, copies = distinct(found.points.codes[:, broken])
     # Different points in the order in which they come.
     order = np.argsort(first)
     return broken[first[order]], np.argsort(order)[copies], int(found.radius[broken].max())

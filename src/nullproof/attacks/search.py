@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.data.points import distinct
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
 from nullproof.progress import Progress, over
@@ -72,7 +73,7 @@ def solve_points(
     """
     if not len(places):
         return best
-    first, copies = different(codes[:, places])
+    first, copies = distinct(codes[:, places])
     originals = places[first]
     blocks = [originals[start : start + _BLOCK] for start in range(0, len(originals), _BLOCK)]
     for block in over(blocks, what, on_progress):
@@ -85,17 +86,6 @@ def solve_points(
     for own, values in zip(vars(best).values(), vars(copied).values(), strict=True):
         own[places] = values
     return best
-
-
-def different(codes: Codes) -> tuple[Places, Places]:
-    """Return where each different point (features × points) comes first, and which of these each one is."""
-    keys = np.zeros(codes.shape[1], dtype=np.uint64)
-    for row in codes:
-        keys = keys * np.uint64(0x9E3779B97F4A7C15) + row.astype(np.uint64)
-    _, first, copies = np.unique(keys, return_index=True, return_inverse=True)
-    if (codes[:, first[copies]] != codes).any():
-        _, first, copies = np.unique(codes, axis=1, return_index=True, return_inverse=True)
-    return first, copies.ravel()
 
 
 def counts_of(

@@ -1,4 +1,4 @@
-"""Codes in, counts out: counting, the index, its arithmetic and its file, and engines."""
+"""Codes in, counts out: counting, the index, its updates and its file, and engines."""
 
 import numpy as np
 

@@ -125,6 +125,8 @@ OwnMissing = Literal["skip", "any"]
 _CELLS = 1 << 17
 # Up to so many values, looking for codes that occur is faster than sorting them.
 _MANY_CODES = 1 << 12
+# A large odd number, so that points with the same weighted sum of codes hardly ever differ.
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 # The codes after those of the values; the number of values is added to each.
 _UNSEEN, _SKIPPED, _MISSING, _FIRST_SET = range(4)
 
@@ -283,6 +285,18 @@ def evenly(places: NDArray[np.intp], n_wanted: int) -> NDArray[np.intp]:
         return places
     picked: NDArray[np.intp] = places[np.arange(n_wanted) * len(places) // n_wanted]
     return picked
+
+
+def distinct(codes: NDArray[np.integer]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return where each distinct point (features × points) comes first, and which of these each one is."""
+    keys = np.zeros(codes.shape[1], dtype=np.uint64)
+    for row in codes:
+        keys *= _FACTOR
+        keys += row.astype(np.uint64)
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    if not np.array_equal(codes.take(first, axis=1).take(which, axis=1), codes):
+        _, first, which = np.unique(codes, axis=1, return_index=True, return_inverse=True)
+    return first, which.ravel()
 
 
 def encode_points(
