@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.attacks.radius import Radii
-from nullproof.attacks.rows import AddedRows
+from nullproof.attacks.rows import AddedRows, with_rows
 from nullproof.counts.engines import open_lazily
 from nullproof.counts.engines.columns import Key, LazyTable, collected, like_key
 from nullproof.counts.index import CountIndex
@@ -36,7 +36,6 @@ from nullproof.words import cut, many
 _ROW = "nullproof row"
 # How many columns of an added row people see.
 _SHOWN_COLUMNS = 6
-# A prediction still holds if it is the same in every world of at most this bias.
 
 
 class Effect(NamedTuple):
@@ -341,13 +340,7 @@ class RowAttack(_Answer):
     @cached_property
     def index_after(self) -> CountIndex:
         """The index of the longer table, without counting it."""
-        label_counts = self.index.label_counts.copy()
-        known = tuple(counts.copy() for counts in self.index.known)
-        for own in self.added:
-            label_counts[own.label] += own.n_rows
-            for counts, code in zip(known, own.codes, strict=True):
-                counts[code, own.label] += own.n_rows
-        return replace(self.index, label_counts=label_counts, known=known)
+        return with_rows(self.index, self.added)
 
     def apply(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
         """Return the longer table, of the same type; count it with ``like=`` the index before.
