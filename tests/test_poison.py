@@ -34,7 +34,7 @@ from support.refusing import refuses
 from support.strategies import Case
 
 from nullproof import CountIndex, NullproofError, certify, poison, radius
-from nullproof.attacks import Attack, RowAttack
+from nullproof.attacks import Attack
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
@@ -409,7 +409,7 @@ test_what_is_refused = refuses(
 # Added rows ---------------------------------------------------------------------------------------
 
 
-def assert_labels_are_lost(case: Case, index: CountIndex, attack: RowAttack) -> None:
+def assert_labels_are_lost(case: Case, index: CountIndex, attack: Attack) -> None:
     """Brute force, given the added rows, no longer finds the label of each broken point certain."""
     rows, labels = attack.apply(case.rows, case.labels)
     assert [*rows[: len(case.rows)]] == [*case.rows]
@@ -508,11 +508,14 @@ def test_longer_tables(library: str) -> None:
 
 
 def test_rows_where_nothing_is_to_do() -> None:
-    """Points that are open already cost no row; points beyond attack are named."""
+    """Points that are open already cost no row; points beyond attack are named; no cell is altered."""
     index = CountIndex.from_rows([("a",), ("a",)], ["yes", "no"])
     attack = poison(index, [("a",)], threat="rows")
     assert (attack.n_rows, attack.optimal, attack.index_after == index) == (0, True, True)
     assert attack.apply([("a",), ("a",)], ["yes", "no"]) == ([("a",), ("a",)], ["yes", "no"])
+    one = poison(CountIndex.from_rows(ROWS, LABELS), POINTS[:1], threat="rows")
+    with pytest.raises(NullproofError, match="adds rows"):
+        one.altered(ROWS, LABELS)
     alone = CountIndex.from_rows([("a",), ("b",)], ["yes", "yes"])
     with pytest.raises(NullproofError, match="point 0"):
         poison(alone, [("a",)], threat="rows")

@@ -10,12 +10,12 @@ import importlib.util
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.attacks.attack import Attack, RowAttack
+from nullproof.attacks.attack import Attack
 from nullproof.attacks.cells import Sides, spent
 from nullproof.attacks.radius import Radii, Threat, radius
 from nullproof.attacks.reach import Only
@@ -31,39 +31,6 @@ from nullproof.progress import Progress, within
 from nullproof.words import some
 
 
-@overload
-def poison(
-    index: CountIndex,
-    points: Any,
-    *,
-    threat: Literal["cells"] = "cells",
-    alpha: Alpha = 1.0,
-    prior: Prior = None,
-    own_missing: OwnMissing = "skip",
-    only: Only = None,
-    time_limit: float = 10.0,
-    steps: int | None = None,
-    seed: int = 0,
-    skip_unbreakable: bool = False,
-    on_progress: Progress | None = None,
-    key: Key | None = None,
-) -> Attack: ...
-@overload
-def poison(
-    index: CountIndex,
-    points: Any,
-    *,
-    threat: Literal["rows"],
-    alpha: Alpha = 1.0,
-    prior: Prior = None,
-    own_missing: OwnMissing = "skip",
-    time_limit: float = 10.0,
-    steps: int | None = None,
-    seed: int = 0,
-    skip_unbreakable: bool = False,
-    on_progress: Progress | None = None,
-    key: Key | None = None,
-) -> RowAttack: ...
 def poison(  # noqa: PLR0913
     index: CountIndex,
     points: Any,
@@ -79,7 +46,7 @@ def poison(  # noqa: PLR0913
     skip_unbreakable: bool = False,
     on_progress: Progress | None = None,
     key: Key | None = None,
-) -> Attack | RowAttack:
+) -> Attack:
     """Choose training cells to blank, or rows to add, so that no given point is certain any more.
 
     For one point the attack is a proven optimum. For several it is the best one found, never worse
@@ -121,7 +88,7 @@ def poison(  # noqa: PLR0913
     [(None, None), ('a', 'x'), ('a', 'x'), ('b', 'y')]
     >>> attack = poison(CountIndex.from_rows(rows, labels), [("b", "y")], threat="rows")
     >>> attack
-    RowAttack: 1 added row makes 1 certain point no longer certain (optimal)
+    Attack: 1 added row makes 1 certain point no longer certain (optimal)
     >>> attack.apply(rows, labels)[0][-1], attack.apply(rows, labels)[1][-1]
     (('b', 'y'), 'yes')
     """
@@ -144,7 +111,7 @@ def poison(  # noqa: PLR0913
     places, copies, bound = _to_break(found, skip_unbreakable)
     if threat == "rows":
         rows, rivals = joint_rows(found.take(places))
-        return RowAttack(_fallen_to(found, rivals, copies), bound, rows)
+        return Attack(_fallen_to(found, rivals, copies), bound, added=rows)
     plans = [single_attack(found, place) for place in places.tolist()]
     rivals = [rival for rival, _ in plans]
     blanks = union(blanks for _, blanks in plans)
