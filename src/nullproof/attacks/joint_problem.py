@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -80,7 +79,7 @@ class Problem:
             feature=np.array([key[1] for key in keys], dtype=np.int64),
             lowers=np.array([np.frombuffer(key[2], bool) for key in keys], bool).reshape(shape),
             raises=np.array([np.frombuffer(key[3], bool) for key in keys], bool).reshape(shape),
-            sorts=tuple(tuple(groups[key]) for key in keys),
+            sorts=tuple(tuple(sorted(groups[key], key=lambda own: -own.n_cells)) for key in keys),
             capacity=np.array(
                 [sum(c.n_cells for c in groups[key]) for key in keys], dtype=np.int64
             ),
@@ -147,20 +146,8 @@ class Problem:
         inside = bool(np.all(cells >= 0) and np.all(cells <= self.capacity))
         return inside and -1 not in self.fallen_to(cells)
 
-    def cells_of(self, blanks: Sequence[Cells]) -> Ints:
-        """Return the cells per group of an attack."""
-        group_of = {
-            (own.label, own.feature, own.candidates): group
-            for group, sorts in enumerate(self.sorts)
-            for own in sorts
-        }
-        cells = np.zeros(self.n_groups, dtype=np.int64)
-        for blank in blanks:
-            cells[group_of[blank.label, blank.feature, blank.candidates]] += blank.n_cells
-        return cells
-
     def blanks(self, cells: Ints) -> tuple[Cells, ...]:
-        """Return which cells of the table to blank: those of a group are taken sort by sort."""
+        """Return which cells of the table to blank: of a group the most frequent sorts come first."""
         blanks = []
         for sorts, left in zip(self.sorts, cells.tolist(), strict=True):
             for sort in sorts:
