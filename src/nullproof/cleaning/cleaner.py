@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.cleaning.order import Group, Order, column_costs, contenders, mostly_missing
+from nullproof.cleaning.order import Group, Order, contenders, mostly_missing
 from nullproof.cleaning.plan import Cell, CleaningPlan, rows_by_group
 from nullproof.counts.index import CountIndex
 from nullproof.counts.update import fill_codes
@@ -59,8 +59,6 @@ class Cleaner:
         The points that matter.
     table
         The table that was counted, with ``labels`` beside it where it was counted from plain rows.
-    costs
-        As for `cleaning_plan`.
     bias
         As for `cleaning_plan`: points are done when they hold up to it. Each answer changes the
         counts, and with them what the bias assumes of the cells that are left.
@@ -85,7 +83,6 @@ class Cleaner:
         table: Any,
         labels: Sequence[Any] | None = None,
         *,
-        costs: Mapping[str, float] | None = None,
         alpha: Alpha = 1.0,
         prior: Prior = None,
         own_missing: OwnMissing = "skip",
@@ -97,7 +94,6 @@ class Cleaner:
         refuse(index, self.points, "Cleaner")
         self.training = TrainingTable.open(index.schema, table, labels)
         self.values: dict[Cell, Any] = {}
-        self._costs = column_costs(index, costs)
         self._rows = rows_by_group(index, self.training)
 
     # The state of the work ------------------------------------------------------------------------
@@ -180,7 +176,7 @@ class Cleaner:
     # Proposals ------------------------------------------------------------------------------------
 
     def next(self, n_cells: int = 1) -> list[Cell]:
-        """Propose cells to look up: those that probably bring the most points for the least cost."""
+        """Propose cells to look up: those that probably bring the most points."""
         if not isinstance(n_cells, int | np.integer) or n_cells < 1:
             raise NullproofError(f"next was asked for {n_cells!r} cells; ask for 1 or more")
         proposed: list[Cell] = []
@@ -212,7 +208,7 @@ class Cleaner:
         left = np.flatnonzero(~self.done)
         points = self.points.take(left)
         contending = contenders(self.model, points, self.verdicts.take(left))
-        return Order(self.model, points, contending, self._costs)
+        return Order(self.model, points, contending)
 
     # Answers --------------------------------------------------------------------------------------
 

@@ -63,7 +63,7 @@ class Work:
     open_training
         Returns the training table when it is first needed.
     options
-        ``alpha``, ``prior``, ``bias`` and ``costs``, as for `cleaning_plan`.
+        ``alpha``, ``prior`` and ``bias``, as for `cleaning_plan`.
     key
         The column that names rows.
     same_rows
@@ -85,7 +85,6 @@ class Work:
     ) -> None:
         self.index, self.points = index, points
         self._open_training, self._options = open_training, dict(options)
-        self._costs = self._options.pop("costs", None)
         self._key, self._same_rows, self._lines = key, same_rows, lines
         self._has_answers = False
 
@@ -93,7 +92,7 @@ class Work:
     def cleaner(self) -> Cleaner:
         """The cleaner of the table, which is only needed for cells and answers."""
         table = self._open_training()
-        return Cleaner(self.index, self.points, table, costs=self._costs, **self._options)
+        return Cleaner(self.index, self.points, table, **self._options)
 
     @property
     def model(self) -> Model:
@@ -122,7 +121,7 @@ class Work:
             self.points = self._repaired_points()
         return {"n_answers": len(answers), **self._progress(before)}
 
-    def plan(self, budget: float | None, on_progress: Progress | None = None) -> CleaningPlan:
+    def plan(self, budget: int | None, on_progress: Progress | None = None) -> CleaningPlan:
         """Plan what is left to do."""
         model = self.model
         return plan_of(
@@ -130,7 +129,6 @@ class Work:
             self.points,
             verdicts(model, self.points),
             budget=budget,
-            costs=self._costs,
             on_progress=on_progress,
         )
 
