@@ -110,7 +110,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "row above": ({(5, "g"): "x"}, "row 5.*0 to 4"),
     "not missing": ({(1, "g"): "x"}, "row 1, column 'g'"),
     "twice": ({(3, "f"): "a"}, "row 3, column 'f'.*already"),
-    "outside the domain": ({(0, "g"): "z"}, "'z'.*row 0, column 'g'.*x, y"),
+    "outside the domain": ({(0, "g"): "z"}, "row 0, column 'g': 'z'.*x, y"),
     "None": ({(0, "g"): None}, "row 0, column 'g'"),
     "NaN": ({(0, "h"): math.nan}, "row 0, column 'h'"),
     "several": ({(0, "g"): frozenset("xy")}, "row 0, column 'g'"),
