@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from time import monotonic
 
 import numpy as np
@@ -30,8 +31,9 @@ MAX_MOVES = 300
 MOST_POINTS = 32
 # Attacks made from nothing after many steps in vain; the search goes on from the best of them.
 STARTS = 12
-# Steps of the search before the first box of the proof, and at most between two boxes.
-STEPS_AT_FIRST, STEPS_BETWEEN = 30, 8
+# Steps of the search before the first box of the proof, within a share of the time, and at most between
+# two boxes.
+STEPS_AT_FIRST, SHARE_AT_FIRST, STEPS_BETWEEN = 30, 0.3, 8
 # A rival's count of zero is worth this many nats of gap, for the rating only.
 ZERO = 4.0
 # Gaps beyond this are rated alike: only blanking away a count of the winner closes them.
@@ -87,35 +89,27 @@ class _Work:
         """Search and prove in turn; a search that finds nothing more leaves its time to the proof."""
         self.seconds = seconds if rounds is None else math.inf
         search = Search(self.problem, self.best, self.alone, seed, self._over)
-        self._walk(search, STEPS_AT_FIRST, 0.3)
-        if self._over():
-            return
-        tree = Tree(self.problem, self.alone, self.n_cells, lambda: self._left(1.0))
-        n_rounds, steps = 0, STEPS_BETWEEN
-        while not self._over() and (rounds is None or n_rounds < rounds):
-            before, found = self.n_cells, None
+        tree, steps, share = None, STEPS_AT_FIRST, SHARE_AT_FIRST
+        for n_rounds in count():
+            before, self.best = self.n_cells, search.best
+            for _ in range(steps):
+                if not self._over(share) and search.step():
+                    self.best = search.best
+                    self._report(0.0)
+            self._report(n_rounds / rounds if rounds else 0.0)
+            if self._over() or n_rounds == rounds:
+                return
+            is_better = self.n_cells < before or tree is None
+            tree = tree or Tree(self.problem, self.alone, self.n_cells, lambda: self._left(1.0))
+            tree.limit, found, share = min(tree.limit, self.n_cells), None, 1.0
+            steps = STEPS_BETWEEN if is_better else max(1, steps // 2)
             for _ in range(STEPS_BETWEEN // steps):
+                self.bound = max(self.bound, tree.bound)
                 if not (tree.done or self._over()):
                     found = tree.step()
-                    self.bound = max(self.bound, tree.bound)
+            self.bound = max(self.bound, tree.bound)
             if found is not None and not self._over():
                 search.offer(np.ceil(found - 1e-6).astype(np.int64))
-            self._walk(search, steps, 1.0)
-            steps = STEPS_BETWEEN if self.n_cells < before else max(1, steps // 2)
-            tree.limit = min(tree.limit, self.n_cells)
-            self.bound = max(self.bound, tree.bound)
-            n_rounds += 1
-            self._report(n_rounds / rounds if rounds else 0.0)
-
-    def _walk(self, search: Search, steps: int, share: float) -> None:
-        """Take some steps, as long as less than a share of the time is spent."""
-        self.best = search.best
-        for _ in range(steps):
-            if self._over(share):
-                return
-            if search.step():
-                self.best = search.best
-                self._report(0.0)
 
     def _left(self, share: float) -> float:
         """Return the seconds left of a share of the time, at least 0."""
