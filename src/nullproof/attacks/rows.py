@@ -312,17 +312,18 @@ def joint_rows(found: Radii) -> tuple[tuple[AddedRows, ...], list[int]]:
     """Return rows that break all points, different and breakable, and the label each falls to."""
     search = _RowSearch(found)
     if len(found) == 1:
-        search.added[search.raising(0)] += int(found.n_raise[0])
-        search.added[search.lowering(0)] += int(found.n_lower[0])
+        search.add(search.raising(0), int(found.n_raise[0]))
+        search.add(search.lowering(0), int(found.n_lower[0]))
     elif len(found) and not search.run(max(1, int(found.radius.max()) // 4)):
         raise NullproofError(
             f"no rows were found that break all {len(found)} points at once, though each can be broken "
             "alone; rows that do may exist, for the search does not try all; attack fewer points"
         )
     search.prune()
-    possible = search.judged().possible
+    possible = search.judged(search.index).possible
     possible[np.arange(len(found)), found.winner] = False
-    return search.rows, possible.argmax(axis=1).tolist()
+    rows = tuple(AddedRows(*kind, n) for kind, n in sorted(search.added.items()) if n)
+    return rows, possible.argmax(axis=1).tolist()
 
 
 class _RowSearch:
@@ -332,15 +333,19 @@ class _RowSearch:
         self.model, self.points = found.model, found.points
         self.winner, self.rival = found.winner, found.overtaker
         self.added: Counter[Kind] = Counter()
+        self.index = found.model.index
 
-    @property
-    def rows(self) -> tuple[AddedRows, ...]:
-        """The rows added so far."""
-        return tuple(AddedRows(*kind, n) for kind, n in sorted(self.added.items()) if n)
+    def add(self, kind: Kind, n_rows: int) -> None:
+        """Add some rows of one kind, or take them away."""
+        self.index = self._with(kind, n_rows)
+        self.added[kind] += n_rows
 
-    def judged(self) -> Verdicts:
-        """Return the verdicts of the longer table."""
-        return verdicts(self.model.on(with_rows(self.model.index, self.rows)), self.points)
+    def _with(self, kind: Kind, n_rows: int) -> CountIndex:
+        return with_rows(self.index, [AddedRows(*kind, n_rows)])
+
+    def judged(self, index: CountIndex) -> Verdicts:
+        """Return the verdicts of a longer table."""
+        return verdicts(self.model.on(index), self.points)
 
     def _stands(self, judged: Verdicts) -> NDArray[np.bool_]:
         """Return which points have their label still for certain."""
@@ -349,7 +354,7 @@ class _RowSearch:
     def run(self, step: int) -> bool:
         """Add rows, at first ``step`` at a time, until all points are broken; tell whether they are."""
         for _ in range(_ROUNDS):
-            judged = self.judged()
+            judged = self.judged(self.index)
             standing = np.flatnonzero(self._stands(judged))
             if not len(standing):
                 return True
@@ -359,11 +364,11 @@ class _RowSearch:
             tried, left = (sorted(kinds), self._near(kinds)), self._left(judged)
             kind = next(filter(None, (self._best(own, step, left) for own in tried)), None)
             if kind is not None:
-                self.added[kind] += step
+                self.add(kind, step)
             elif step > 1:
                 step //= 2
             else:
-                self.added[self.raising(int(standing[0]))] += 1
+                self.add(self.raising(int(standing[0])), 1)
         return False
 
     def raising(self, place: int) -> Kind:
@@ -388,9 +393,7 @@ class _RowSearch:
         """Return the row of which ``step`` more bring the standing points furthest, if any helps."""
         best, least = None, left - _CLEAR
         for kind in kinds:
-            self.added[kind] += step
-            left = self._left(self.judged())
-            self.added[kind] -= step
+            left = self._left(self.judged(self._with(kind, step)))
             if left < least:
                 best, least = kind, left
         return best
@@ -419,8 +422,8 @@ class _RowSearch:
             size = 1 << max(self.added[kind].bit_length() - 1, 0)
             while size:
                 if self.added[kind] >= size:
-                    self.added[kind] -= size
-                    if not self._stands(self.judged()).any():
+                    spared = self.judged(self._with(kind, -size))
+                    if not self._stands(spared).any():
+                        self.add(kind, -size)
                         continue
-                    self.added[kind] += size
                 size //= 2
