@@ -82,7 +82,7 @@ class Attack:
     >>> attack.n_cells, attack.lower_bound, attack.optimal
     (1, 1, True)
     >>> attack.cells(rows, ["yes", "yes", "no", "no"])
-    [(1, 'x1')]
+    [(0, 'x0')]
     >>> attack.targets[0].label, attack.targets[0].rival
     ('yes', 'no')
     >>> poison(index, [("a", "x")], threat="rows")
