@@ -135,9 +135,6 @@ class Race:
         The error of every difference of log supports.
     """
 
-    # Where it is enough to look at some numbers, no more ranges than this are looked at.
-    most_ranges = math.inf
-
     def __init__(self, known: Floats, slack: float) -> None:
         self.known, self.best, self.slack = known, known.copy(), slack
 
@@ -199,7 +196,7 @@ class Race:
         every = [tried]
         same = np.flatnonzero(tried.race[1:] == tried.race[:-1])
         left, right = tried.take(same), tried.take(same + 1)
-        while 0 < len(left.race) < self.most_ranges:
+        while len(left.race):
             is_open = self._least_between(left, right) < self.best[left.race]
             left, right = left.take(is_open), right.take(is_open)
             halves = np.floor(np.asarray(left.n_lower + right.n_lower, dtype=np.float64) / 2)

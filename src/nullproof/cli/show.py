@@ -32,7 +32,7 @@ from nullproof.words import (
 
 if TYPE_CHECKING:
     from nullproof.attacks.accuracy import AccuracyCurve
-    from nullproof.attacks.attack import Attack, RowAttack
+    from nullproof.attacks.attack import Attack
     from nullproof.attacks.radius import Radii
     from nullproof.auditing import Audit
     from nullproof.cleaning.plan import CleaningPlan
@@ -372,7 +372,7 @@ def show_radii(display: Display, result: Radii) -> None:
     display.show_rows(*result.shown_rows(display.limit(), display.first))
 
 
-def show_attack(display: Display, attack: Attack | RowAttack) -> None:
+def show_attack(display: Display, attack: Attack) -> None:
     """Print what it costs, how good that is, and which cells are blanked or rows added."""
     display.say(f"\n{attack!r}\n", "bold")
     n_weak = sum(target.radius == 0 for target in attack.targets)

@@ -97,7 +97,8 @@ class Model:
         self, index: CountIndex, bias: tuple[Fraction, ...], fixed: tuple[bool, ...]
     ) -> Model:
         other = Model(index, self.alpha)
-        other.prior, other.prior_is_counted = self.prior, self.prior_is_counted
+        if not self.prior_is_counted:
+            other.prior, other.prior_is_counted = self.prior, False
         other.bias, other.fixed = bias, fixed
         return other
 
