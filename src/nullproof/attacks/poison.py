@@ -19,7 +19,6 @@ from nullproof.attacks.radius import Radii, Threat, radius
 from nullproof.attacks.reach import Only
 from nullproof.attacks.rows import joint_rows
 from nullproof.attacks.search import Places
-from nullproof.counts.fields import Cells
 from nullproof.counts.index import CountIndex
 from nullproof.data.options import refuse_seed
 from nullproof.data.points import Key, OwnMissing, distinct, shown_name

@@ -25,10 +25,10 @@ from nullproof.cleaning.order import (
     mostly_missing,
 )
 from nullproof.counts.index import CountIndex
-from nullproof.counts.update import is_whole
 from nullproof.data.edits import TrainingTable
 from nullproof.data.points import Key, OwnMissing, Points
 from nullproof.data.sources import native_frame
+from nullproof.data.types import is_whole
 from nullproof.errors import NullproofError
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
