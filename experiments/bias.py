@@ -18,9 +18,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from experiments.blanking import Mechanism, blank_cells
 from experiments.tables_at_hand import LABELS, MOST_ROWS, at_hand, frame_of
 from nullproof.counts.index import CountIndex
-from nullproof.data.edits import Mechanism, TrainingTable, inject_missing
+from nullproof.data.edits import TrainingTable
 
 TITLE = "The bias that really arises"
 BINNING = os.environ.get("NULLPROOF_BINNING", "uniform")
@@ -88,7 +89,7 @@ def measure_table(name: str, path: Path) -> Iterator[Group]:
     codes = {feature: training.writer(j).encoded.codes for j, feature in enumerate(index.features)}
     for setting, (rate, mechanism) in SETTINGS.items():
         print(name, setting, file=sys.stderr, flush=True)
-        holed = inject_missing(frame, rate, label=label, mechanism=mechanism)
+        holed = blank_cells(frame, rate, label=label, mechanism=mechanism)
         for j, feature in enumerate(index.features):
             counts = _counts(
                 codes[feature], _known(holed, feature), training.row_labels, int(index.n_values[j])

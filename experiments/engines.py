@@ -209,16 +209,16 @@ def _saving(folder: Path) -> list[str]:
 
 def _changing() -> list[str]:
     lines = [
-        "## One row more, one less, one cell filled",
+        "## One row more, one less",
         "",
-        "| features | values of each | update | update, only one cell known | remove | fill |",
-        "|---|---|---|---|---|---|",
+        "| features | values of each | a row more | a row more, only one cell known | a row less |",
+        "|---|---|---|---|---|",
     ]
     for n_values, n_features in ((1_000_000, 1), (5, 100), (10_000, 100)):
         index = _index(n_values, n_features)
         row, sparse = ("value 3",) * n_features, ("value 3", *(None,) * (n_features - 1))
         seconds = _changes(index, row, sparse)
-        cells = " | ".join(shown(seconds[name]) for name in ("update", "one", "remove", "fill"))
+        cells = " | ".join(shown(seconds[name]) for name in ("more", "one", "less"))
         lines.append(f"| {n_features} | {n_values:,} | {cells} |")
     return [*lines, ""]
 
@@ -226,12 +226,14 @@ def _changing() -> list[str]:
 def _changes(
     index: CountIndex, row: tuple[Any, ...], sparse: tuple[Any, ...]
 ) -> dict[str, list[float]]:
+    def of(cells: tuple[Any, ...]) -> CountIndex:
+        return CountIndex.from_rows([cells], ["yes"], like=index)
+
     return times(
         15,
-        update=lambda: index.update([row], ["yes"]),
-        one=lambda: index.update([sparse], ["yes"]),
-        remove=lambda: index.remove([row], ["yes"]),
-        fill=lambda: index.fill("x0", "value 3", "yes"),
+        more=lambda: index + of(row),
+        one=lambda: index + of(sparse),
+        less=lambda: index - of(row),
     )
 
 

@@ -28,12 +28,12 @@ from experiments.paper.datasets import PAPER
 from experiments.paper.preparation import index_of, split
 from experiments.paper.running import load
 from experiments.tables_at_hand import IGNORED, LABELS
-from nullproof.attacks.poison import poison, single_attack, union
+from nullproof.attacks.joint_problem import Problem
+from nullproof.attacks.poison import poison, union
 from nullproof.attacks.radius import radius
-from nullproof.attacks.search import different
 from nullproof.counts.index import CountIndex
 from nullproof.data.missing import Missing
-from nullproof.data.points import Points
+from nullproof.data.points import Points, distinct
 from nullproof.data.sources import Reading, open_table
 from nullproof.errors import NullproofError
 
@@ -94,12 +94,12 @@ def _measure(
         weights="equal",
     )
     found = radius(index, table[cut : cut + 2_000], alpha=0)
-    first, _ = different(found.points.codes[:, found.broken])
-    places = found.broken[np.sort(first)][:n_points].tolist()
+    first, _ = distinct(found.points.codes[:, found.broken])
+    places = found.broken[np.sort(first)][:n_points]
     if len(places) < 2:
         return None
-    alone = (single_attack(found, place)[1] for place in places)
-    n_union = sum(cells.n_cells for cells in union(alone))
+    broken = found.take(places)
+    n_union = int(union(Problem.of(broken), broken).sum())
     attacked = _attacked(index, found.points.codes[:, places], n_union, limit)
     return {"distinct": len(places), "union": n_union, **attacked}
 

@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from experiments.blanking import Mechanism, blank_cells
 from experiments.tables_at_hand import LABELS, MOST_ROWS, at_hand, frame_of
 from experiments.usefulness_figure import draw
 from nullproof.counts.index import CountIndex
-from nullproof.data.edits import Mechanism, inject_missing
-from nullproof.model.accuracy import CertaintyCurve, CurvePoint
+from nullproof.model.accuracy import CurvePoint, Truth
 from nullproof.model.certify import certify
+from nullproof.model.predict import log_supports
 
 TITLE = "How useful an answer is"
 BINNING = os.environ.get("NULLPROOF_BINNING", "mdl")
@@ -49,30 +50,34 @@ class Measured:
     ----------
     certain
         The shares of certain points with their own holes read as any value, and skipped.
-    curve
-        How many predictions hold against bias, holes of the points skipped.
+    truth
+        How many predictions are right, and hold as the bias grows, holes of the points skipped.
     n_changed
         Predictions that the table without the blanked cells gives another label: of those that hold
         at 0.05, and of the rest.
+    n_right_by_margin
+        As many predictions as hold at 0.05, but those with the greatest lead over the second label: how
+        many of them are right.
     """
 
     table: str
     setting: str
     weights: str
     certain: tuple[float, float]
-    curve: CertaintyCurve
+    truth: Truth
     n_changed: tuple[int, int]
+    n_right_by_margin: int
 
     def at(self, bias: float) -> CurvePoint:
-        return self.curve.at(bias)
+        return self.truth.at(bias)
 
     def share(self, bias: float) -> float:
-        return self.at(bias).n_hold / self.curve.n_points
+        return self.at(bias).n_hold / self.truth.everything.n_points
 
     @property
     def accuracy(self) -> float:
-        assert self.curve.right is not None
-        return float(self.curve.right.mean())
+        every = self.truth.everything
+        return every.n_right / every.n_points
 
 
 def run(*, quick: bool) -> list[str]:
@@ -107,7 +112,7 @@ def measure(
     label = LABELS[name]
     holed = frame
     if rate:
-        holed = inject_missing(frame, rate, label=label, mechanism=mechanism, seed=seed)
+        holed = blank_cells(frame, rate, label=label, mechanism=mechanism, seed=seed)
     cut = len(frame) * 4 // 5
     cells = holed[cut : cut + N_POINTS].drop(label)
     options: dict[str, Any] = {"binning": BINNING, "weights": weights}
@@ -115,17 +120,21 @@ def measure(
     # The same bins, weights and domains, so that nothing but the blanked cells differs.
     index = CountIndex.from_table(holed[:cut], label, like=whole)
     result = certify(index, cells, alpha=1)
-    curve = result.with_truth(frame[cut : cut + N_POINTS, label]).curve()
+    known = Truth(result.with_truth(frame[cut : cut + N_POINTS, label]))
     strict = certify(index, cells, alpha=1, own_missing="any").certain
     changed = certify(whole, cells, alpha=1).predicted != result.predicted
-    holds = curve.tolerance >= HOLDS
+    holds = result.tolerance >= HOLDS
+    supports = np.sort(log_supports(result.model, result.points), axis=1)
+    surest = np.zeros(len(holds), dtype=bool)
+    surest[np.argsort(supports[:, -2] - supports[:, -1], kind="stable")[: holds.sum()]] = True
     return Measured(
         name,
         setting,
         weights,
         (float(strict.mean()), float(result.certain.mean())),
-        curve,
+        known,
         (int(changed[holds].sum()), int(changed[~holds].sum())),
+        known.group(surest).n_right,
     )
 
 
@@ -137,7 +146,8 @@ def _preface() -> list[str]:
         "table before. Learned weights are the default, equal ones plain Naive Bayes. *Certain, any*: "
         "whatever a point's own holes hold; from there on they are skipped. "
         "*Changed*: predictions that the table without the blanked training cells gives another label, of "
-        "those that hold at 0.05 and of the rest.",
+        "those that hold at 0.05 and of the rest. *Margin*: as many predictions as hold at 0.05, but "
+        "those with the greatest lead over the second label.",
         "",
         "![Per table the share of predictions that are certain or hold, and the accuracy of those that "
         "hold and of the rest](../../docs/figures/usefulness.png)",
@@ -150,7 +160,7 @@ def _summary(measured: list[Measured]) -> Iterator[str]:
     yield ""
     yield (
         "| blanked | weights | certain, any | certain | mean | holds 0.02 | 0.05 | 0.1 | lowest 0.05 "
-        "| right: all / holds / rest | changed: holds / rest |"
+        "| right: all / holds / rest / margin | changed: holds / rest |"
     )
     yield "|---" * 11 + "|"
     for setting, weights in itertools.product(SETTINGS, WEIGHTS):
@@ -172,12 +182,18 @@ def _listing(measured: list[Measured]) -> Iterator[str]:
     yield ""
     yield (
         "| table | blanked | weights | points | certain, any | certain | holds 0.02 | 0.05 | 0.1 "
-        "| right: all / holds / rest | changed: holds / rest |"
+        "| right: all / holds / rest / margin | changed: holds / rest |"
     )
     yield "|---" * 11 + "|"
     for one in measured:
         shares = [*one.certain, *(one.share(bias) for bias in BIASES)]
-        cells = [one.table, one.setting, one.weights, str(one.curve.n_points), *map(_two, shares)]
+        cells = [
+            one.table,
+            one.setting,
+            one.weights,
+            str(one.truth.everything.n_points),
+            *map(_two, shares),
+        ]
         yield f"| {' | '.join(cells)} | {_right([one])} | {_changed([one])} |"
     yield ""
 
@@ -187,7 +203,12 @@ def _right(some: list[Measured]) -> str:
     n_hold, n_rest = _sizes(some)
     right_hold = sum(end.hold.n_right for end in ends)
     right_rest = sum(end.rest.n_right for end in ends)
-    shares = (right_hold + right_rest, n_hold + n_rest), (right_hold, n_hold), (right_rest, n_rest)
+    shares = (
+        (right_hold + right_rest, n_hold + n_rest),
+        (right_hold, n_hold),
+        (right_rest, n_rest),
+        (sum(one.n_right_by_margin for one in some), n_hold),
+    )
     return " / ".join(_three(n_right, size) for n_right, size in shares)
 
 

@@ -119,7 +119,7 @@ def test_worlds_keep_to_the_bias() -> None:
 
 
 def test_the_judged_prediction() -> None:
-    """It is that of the table as it is, or of most worlds by chance where missing cells are rejected."""
+    """It is that of the table as it is, or of the first completed one where missing cells are rejected."""
     train, test = tables()
     found = audit(tree(), train, test, label="ill", n_worlds=4)
     fitted = tree().fit(train.drop("ill"), train["ill"].to_numpy())
@@ -127,7 +127,23 @@ def test_the_judged_prediction() -> None:
     with pytest.warns(NullproofWarning, match="cannot be fitted on the table as it is"):
         without = audit(linear(), train, test, label="ill", n_worlds=4)
     assert without.as_it_is is None
-    assert without.n_worlds == 4
+    labels = [without.labels[label] for label in without.predictions[0].tolist()]
+    assert without.predicted == labels
+
+
+def test_what_chance_tells() -> None:
+    """The world that gave the judged prediction is no trial of it; one world alone tells nothing."""
+    train, test = tables()
+    takes_missing = audit(tree(), train, test, label="ill", n_worlds=8)
+    assert takes_missing.chance_at_most == pytest.approx(1 - 0.05 ** (1 / 4))
+    with pytest.warns(NullproofWarning, match="from the first completed table is judged"):
+        rejects = audit(linear(), train, test, label="ill", n_worlds=8)
+    assert rejects.chance_at_most == pytest.approx(1 - 0.05 ** (1 / 3))
+    assert "at most 63.2 % of all worlds by chance do" in rejects.confidence()
+    with pytest.warns(NullproofWarning):
+        one = audit(linear(), train, test, label="ill", n_worlds=2)
+    assert one.chance_at_most is None
+    assert "too few" in one.confidence()
 
 
 def test_seeds_and_numbers() -> None:

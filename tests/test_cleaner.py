@@ -110,7 +110,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "row above": ({(5, "g"): "x"}, "row 5.*0 to 4"),
     "not missing": ({(1, "g"): "x"}, "row 1, column 'g'"),
     "twice": ({(3, "f"): "a"}, "row 3, column 'f'.*already"),
-    "outside the domain": ({(0, "g"): "z"}, "'z'.*row 0, column 'g'.*x, y"),
+    "outside the domain": ({(0, "g"): "z"}, "row 0, column 'g': 'z'.*x, y"),
     "None": ({(0, "g"): None}, "row 0, column 'g'"),
     "NaN": ({(0, "h"): math.nan}, "row 0, column 'h'"),
     "several": ({(0, "g"): frozenset("xy")}, "row 0, column 'g'"),
@@ -149,14 +149,11 @@ def test_filling() -> None:
 
 
 def test_proposals() -> None:
-    """No more cells than matter are proposed, the cheaper first; at least one must be asked for."""
+    """No more cells than matter are proposed; at least one must be asked for."""
     cleaner = small_cleaner()
     every = cleaner.next(100)
     assert {*every} <= {Cell(0, "g"), Cell(0, "h"), Cell(2, "f"), Cell(3, "f")}
     assert cleaner.next(1) == every[:1]
-    dear = small_cleaner(costs={every[0].column: 1e6})
-    assert dear.next(1) != every[:1]
-    assert sorted(dear.next(100)) == sorted(every)
     for wrong in (0, -1, 1.5, "many"):
         with pytest.raises(NullproofError, match="next"):
             cleaner.next(wrong)  # type: ignore[arg-type]

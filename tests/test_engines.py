@@ -44,7 +44,6 @@ from support.odd_tables import crowded_numbers, many_numbers, odd_table
 from support.ways import TYPED_WAYS, Way
 
 from nullproof import CountIndex, NullproofError, NullproofWarning, poison
-from nullproof.attacks import locate_cells
 
 pytestmark = [*QUIET, pytest.mark.xdist_group("engines")]
 ALL_ENGINES = os.environ.get("NULLPROOF_ENGINES") == "all"
@@ -247,7 +246,7 @@ def test_cells_of_an_attack_are_located(put: Put, request: pytest.FixtureRequest
     table = table.with_columns(pl.col("id").cast(pl.Int64))
     index = counted(table, "label", ignore=["id"], binning="uniform")
     attack = poison(index, table.drop("id", "label")[:1], alpha=1, steps=1)
-    found = locate_cells(index.schema, attack.blanks, put(table), key="id")
+    found = attack.locate(put(table), key="id")
     assert len(found) == len({*found}) == attack.n_cells
     blanked = table.with_columns(
         pl.when(pl.col("id").is_in([row for row, name in found if name == column]))
@@ -259,9 +258,9 @@ def test_cells_of_an_attack_are_located(put: Put, request: pytest.FixtureRequest
     assert counted(blanked, "label", like=index) == attack.index_after
     if "duckdb" in request.node.name:
         with pytest.raises(NullproofError, match="key="):
-            locate_cells(index.schema, attack.blanks, put(table))
+            attack.locate(put(table))
     with pytest.raises(NullproofError, match="no column 'ID'"):
-        locate_cells(index.schema, attack.blanks, put(table), key="ID")
+        attack.locate(put(table), key="ID")
 
 
 # Nasty tables -------------------------------------------------------------------------------------

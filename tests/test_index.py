@@ -80,12 +80,6 @@ class IndexSteps(RuleBasedStateMachine):
         )
 
     @rule(rows=SOME_ROWS)
-    def update(self, rows: list[tuple[Row, str]]) -> None:
-        cells, labels = zip(*rows, strict=True)
-        self.index = self.index.update([*cells], [*labels])
-        self.rows += rows
-
-    @rule(rows=SOME_ROWS)
     def add(self, rows: list[tuple[Row, str]]) -> None:
         self.index = self.index + self.counted(rows)
         self.rows += rows
@@ -94,7 +88,7 @@ class IndexSteps(RuleBasedStateMachine):
     @rule(data=st.data())
     def remove(self, data: st.DataObject) -> None:
         row, label = self.rows.pop(data.draw(st.integers(0, len(self.rows) - 1)))
-        self.index = self.index.remove([row], [label])
+        self.index = self.index - self.counted([(row, label)])
 
     @rule(rows=SOME_ROWS)
     def remove_what_is_not_there(self, rows: list[tuple[Row, str]]) -> None:
@@ -103,22 +97,7 @@ class IndexSteps(RuleBasedStateMachine):
         if all(held[label, name, cell] for name, cell in zip(NAMES, row, strict=True)):
             return
         with pytest.raises(NullproofError, match="is not counted with that label"):
-            self.index.remove([row], [label])
-
-    @precondition(lambda self: self.holes())
-    @rule(data=st.data())
-    def fill(self, data: st.DataObject) -> None:
-        place, j = data.draw(st.sampled_from(self.holes()))
-        row, label = self.rows[place]
-        after: Any = data.draw(st.sampled_from([*DOMAINS[NAMES[j]]]))
-        self.index = self.index.fill(NAMES[j], after, label)
-        self.rows[place] = ((*row[:j], after, *row[j + 1 :]), label)
-
-    @rule(label=st.sampled_from(BOTH), name=st.sampled_from(NAMES))
-    def fill_more_than_there_are(self, label: str, name: str) -> None:
-        there = Counter(self.cells())[label, name, None]
-        with pytest.raises(NullproofError, match="fill no more than there are"):
-            self.index.fill(name, DOMAINS[name][0], label, n_cells=there + 1)
+            self.index - self.counted([(row, label)])
 
     @rule()
     def save_and_load(self) -> None:
@@ -149,14 +128,6 @@ class IndexSteps(RuleBasedStateMachine):
             for name, cell in zip(NAMES, row, strict=True)
         ]
 
-    def holes(self) -> list[tuple[int, int]]:
-        return [
-            (place, j)
-            for place, (row, _) in enumerate(self.rows)
-            for j, cell in enumerate(row)
-            if cell is None
-        ]
-
 
 def _may_hold(cell: Cell, value: str) -> bool:
     return cell is None or value == cell or (isinstance(cell, frozenset) and value in cell)
@@ -171,52 +142,39 @@ TestIndexSteps.settings = settings(
 # Changes one by one -------------------------------------------------------------------------------
 
 
-def test_tables_and_single_rows_are_taken() -> None:
-    """Rows may be a data frame, whose numbers fall into the bins of the index, or one tuple."""
+def test_parts_of_a_table_are_added_and_taken_away() -> None:
+    """Parts of a data frame are counted with the bins of the whole, and leave both as they are."""
     table = pl.DataFrame(
         {"age": [1.0, 2.0, None, 9.0], "c": ["u", "v", "u", "v"], "label": [1, 2, 1, 2]}
     )
     whole = CountIndex.from_table(table, "label")
-    part = CountIndex.from_table(table[:2], "label", like=whole)
-    assert part.update(table[2:], table["label"][2:].to_list()) == whole
-    index = small_index()
-    assert index.update(("a", "x"), "yes") == index.update([("a", "x")], ["yes"])
-    assert index.update(("a", "x"), ["yes"]) == index.update([("a", "x")], ["yes"])
-    letters = CountIndex.from_rows([("a",), ("b",)], ["p", "q"])
-    assert letters.update([("a",), ("b",)], "qp") == letters.update([("a",), ("b",)], ["q", "p"])
-    assert index == small_index()
+    first, second = (
+        CountIndex.from_table(own, "label", like=whole) for own in (table[:2], table[2:])
+    )
+    assert first + second == whole
+    assert whole - first == second
+    assert whole - second == first
+    assert (whole - whole).n_rows == 0
+    with pytest.raises(TypeError, match="unsupported operand"):
+        whole - 1
 
 
-def test_several_cells_or_none_are_filled() -> None:
-    """Two missing cells may get a value at once, none leave the index as it is."""
-    assert small_index().fill("x1", "z", "yes", n_cells=0) == small_index()
-    holes = CountIndex.from_rows([(None,), (None,), ("a",), ("b",)], ["u"] * 4)
-    both = CountIndex.from_rows([("a",), ("a",), ("a",), ("b",)], ["u"] * 4)
-    assert holes.fill("x0", "a", "u", n_cells=2) == both
+def more(index: CountIndex, rows: list[Any], labels: list[Any]) -> CountIndex:
+    return CountIndex.from_rows(rows, labels, like=index)
 
 
 test_what_cannot_be_changed_is_told = refuses(
     "Values, labels and cells that the index does not have are named.",
     lambda change: change(small_index()),
-    (lambda i: i.update([("new", "x")], ["yes"]), "'x0' holds a value in row 0 that is not in"),
-    (lambda i: i.update([("a", {"x", "new"})], ["yes"]), "'x1' holds a value in row 0"),
-    (lambda i: i.update([("a", "x"), ("c", "x")], ["yes"] * 2), "'x0' holds a value in row 1"),
-    (lambda i: i.update([("a", "x")], ["new"]), "there is no label 'new' in the index"),
-    (lambda i: i.update([("a", "x")], ["yes", "no"]), "1 row but 2 labels"),
-    (lambda i: i.remove([("b", "x")], ["yes"]), "a cell in column 'x0' that is not counted"),
-    (lambda i: i.remove([("a", {"y", "z"})], ["yes"]), "a cell in column 'x1'"),
-    (lambda i: i.remove([("a", None)] * 2, ["yes"] * 2), "a cell in column 'x1'"),
-    (lambda i: i.fill("x1", "new", "yes"), "'new' is not in the domain of column 'x1'"),
-    (lambda i: i.fill("x9", "x", "yes"), "no feature 'x9'; it is one of x0, x1"),
-    (lambda i: i.fill("x1", "x", "new"), "no label 'new'"),
-    (lambda i: i.fill("x1", None, "yes"), "None is not in the domain of column 'x1'"),
-    (lambda i: i.fill("x1", {"x", "y"}, "yes"), "is not in the domain of column 'x1'"),
-    (lambda i: i.fill("x1", "x", "no"), "has 0 such missing cells with label 'no', not 1"),
-    (lambda i: i.fill("x1", "x", "yes", n_cells=2), "1 such missing cell with label 'yes'"),
-    *(
-        (lambda i, n=n: i.fill("x1", "x", "yes", n_cells=n), "give the number of cells")
-        for n in (-1, 0.5, 1.0, True, "1", float("nan"))
-    ),
+    (lambda i: i + more(i, [("new", "x")], ["yes"]), "'x0' holds a value in row 0 that is not in"),
+    (lambda i: i + more(i, [("a", {"x", "new"})], ["yes"]), "'x1' holds a value in row 0"),
+    (lambda i: i + more(i, [("a", "x"), ("c", "x")], ["yes"] * 2), "'x0' holds a value in row 1"),
+    (lambda i: i + more(i, [("a", "x")], ["new"]), "holds 'new', which the given index does not"),
+    (lambda i: i + more(i, [("a", "x")], ["yes", "no"]), "1 rows but 2 labels"),
+    (lambda i: i - more(i, [("b", "x")], ["yes"]), "a cell in column 'x0' that is not counted"),
+    (lambda i: i - more(i, [("a", {"y", "z"})], ["yes"]), "a cell in column 'x1'"),
+    (lambda i: i - more(i, [("a", None)] * 2, ["yes"] * 2), "a cell in column 'x1'"),
+    (lambda i: i - CountIndex.from_rows(ROWS, LABELS), "differ in labels, features or domains"),
 )
 
 

@@ -49,7 +49,6 @@ def results(index: CountIndex, points: Any) -> dict[str, Any]:
         "attack": poison(index, points, alpha=0, steps=0),
         "explanation": explain(index, points[0], alpha=0),
         "truth": truth(judged, labels),
-        "curve": judged.curve(),
         "accuracy": certified_accuracy_curve(index, points, labels, alpha=0),
         "report": report(index, points, alpha=0),
     }

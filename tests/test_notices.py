@@ -37,11 +37,21 @@ def forms(table: dict[str, Any]) -> list[Any]:
 
 @pytest.mark.parametrize("spelling", ["?", "NA", "n/a", "none", "-", "."])
 @pytest.mark.parametrize("others", [["1", "2"], ["u", "v"]])
-def test_what_was_taken_as_missing_is_told(spelling: str, others: list[str]) -> None:
-    """One line names what was taken in which columns, and how to keep it; naming it silences that."""
+def test_what_was_taken_as_missing_is_told(
+    spelling: str, others: list[str], tmp_path: Path
+) -> None:
+    """One line names what was taken in which columns, and how to keep it; naming it silences that.
+
+    A saved index lists it too.
+    """
     table = {"a": [*others, spelling], "b": [spelling, *others], "y": list("ppq")}
     for form in forms(table):
         one(form, f"{spelling!r} in 'a', 'b'", "taken as missing", "--missing-only")
+        columns = saved_and_loaded(quietly(form), tmp_path).columns
+        assert columns["a"].taken_as_missing == columns["b"].taken_as_missing == (spelling,)
+        assert columns.document()[0]["taken_as_missing"] == [spelling]
+        assert columns.to_frame()["taken_as_missing"].to_list() == [spelling, spelling, None]
+        assert f"{spelling} taken as missing" in repr(columns)
     for options in ({"missing": spelling}, {"missing_only": (spelling,)}, {"missing_only": ()}):
         assert notices(table, **options) == []
 

@@ -58,7 +58,7 @@ PUBLIC = {
 }
 ROOMS = {
     "": PUBLIC,
-    ".attacks": {"Attack", "Radii", "RowAttack", "certified_accuracy_curve"},
+    ".attacks": {"Attack", "Radii", "certified_accuracy_curve"},
     ".cleaning": {"Cleaner", "CleaningPlan", "cleaning_plan"},
     ".odds": {"LabelOdds", "WorldCounts", "count_worlds", "label_odds"},
     ".estimator": {"CertifiedNB"},

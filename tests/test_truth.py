@@ -58,7 +58,7 @@ def test_counts_by_verdict_and_along_the_bias(seed: int) -> None:
     assert (told.everything.n, told.everything.n_right) == (n, n_right)
     assert (told.accuracy, told.balanced_accuracy) == pytest.approx((accuracy, balanced))
     for bias in BIASES:
-        at = told.curve.at(bias)
+        at = told.at(bias)
         n, n_right, accuracy, balanced = shares((p, a) for p, a, _, t in lines if t >= bias)
         assert (at.hold.n, at.hold.n_right) == (n, n_right)
         assert at.hold.accuracy == (None if not n else pytest.approx(accuracy))

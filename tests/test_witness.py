@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import re
 from typing import Any
 
 import numpy as np
@@ -96,38 +95,6 @@ def test_witnesses_within_a_bias(chunk: int) -> None:
 
 
 # By hand --------------------------------------------------------------------------------
-
-
-def filled_by_hand(world: Any) -> list[list[int]]:
-    """How many holes of each label and feature hold the point's value, cell by cell."""
-    completed = world.complete(ROWS, LABELS)
-    return [
-        [
-            sum(
-                before[j] != after[j] and after[j] == world.point[j]
-                for before, after, own in zip(ROWS, completed, LABELS, strict=True)
-                if own == label
-            )
-            for label in ("no", "yes")
-        ]
-        for j in range(3)
-    ]
-
-
-@pytest.mark.parametrize("own_missing", ["skip", "any"])
-def test_holes_that_hold_the_value_of_the_point(own_missing: Any) -> None:
-    """What a world says it fills is what it fills."""
-    index = CountIndex.from_rows(ROWS, LABELS)
-    n_open = 0
-    for point in (("a", "y", "p"), ("b", "x", "q"), ("a", "y", None), ({"a", "b"}, "x", "p")):
-        if not certify(index, point, own_missing=own_missing).certain:
-            n_open += 1
-            for world in witness(index, point, own_missing=own_missing):
-                found = world.filled()
-                known = [j for j, cell in enumerate(world.point) if cell is not None]
-                expected = filled_by_hand(world)
-                assert [found[j].tolist() for j in known] == [expected[j] for j in known]
-    assert n_open > 1
 
 
 def test_every_form_of_one_point() -> None:
@@ -231,33 +198,6 @@ def test_a_tie_is_shown_from_both_sides() -> None:
     assert [(world.winners, sorted(world.raised)) for world in pair] == [
         (("A", "B"), [0]),
         (("A", "B"), [1]),
-    ]
-
-
-def test_notebooks_show_both_worlds() -> None:
-    """Supports are shares of the greatest; only missing cells that the worlds fill differently are told."""
-    index = CountIndex.from_rows([(*row, None if row[0] else "z") for row in ROWS], LABELS)
-    pair = witness(index, ("a", "y", "p", "z"))
-    shown = pair._repr_html_()
-    supports = re.findall(r"<tr><td>(no|yes)</td><td>(.*?)</td><td>(.*?)</td></tr>", shown)
-    assert [name for name, *_ in supports] == ["no", "yes"]
-    for name, *shares in supports:
-        for world, share in zip(pair, shares, strict=True):
-            greatest = max(world.log_supports.values())
-            expected = 100 * math.exp(world.log_supports[name] - greatest)
-            assert float(share.split()[0]) == pytest.approx(expected, abs=0.06)
-    cells = re.findall(r"<tr><td>(x\d)</td><td>(no|yes)</td><td>(\d+)</td>", shown)
-    apart = pair[0].filled() - pair[1].filled()
-    told = {(int(name[1:]), ("no", "yes").index(label)) for name, label, _ in cells}
-    assert told == {*zip(*map(np.ndarray.tolist, np.nonzero(apart)), strict=True)}
-    assert len(told) > 1
-    sizes = [abs(int(apart[int(name[1:]), ("no", "yes").index(label)])) for name, label, _ in cells]
-    assert sizes == sorted(sizes, reverse=True)
-    tied = CountIndex.from_rows([("a",), ("a",), ("b",)], list("ABC"))
-    both = witness(tied, ("a",), alpha=0)._repr_html_()
-    assert re.findall(r"a world that (ties A and B.*?)<", both) == [
-        "ties A and B",
-        "ties A and B, too",
     ]
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.blanking import draw_features
 from experiments.paper.baselines import CodedTable
 from experiments.paper.datasets import Dataset
 from nullproof.counts.index import CountIndex
-from nullproof.data.edits import draw_cells, draw_features, uniforms
+from nullproof.data.edits import draw_cells, uniforms
 from nullproof.model.certify import certify
 
 TEST_SHARE = 0.2

@@ -6,20 +6,22 @@ travels, with the judge that is sent to the workers.
 
 from __future__ import annotations
 
+import ctypes
+import os
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.data.labels import true_labels
 from nullproof.data.options import AS_USUAL
-from nullproof.data.points import OwnMissing, encode_quietly
+from nullproof.data.points import OwnMissing, distinct, encode_quietly
 from nullproof.errors import NullproofError, explained, missing_extra
 from nullproof.model.certify import certificates_of
 from nullproof.model.model import Model
@@ -34,6 +36,8 @@ _COLUMNS: dict[str, tuple[Any, str, str]] = {
     "right": (pl.Boolean(), "boolean", "boolean"),
 }
 _ROWS = 1 << 17
+# Options of the C library on Linux.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
 
 def annotate(
@@ -102,7 +106,7 @@ def annotate(
             slice_pushdown=False,
         )
     if engine.is_dask():
-        return native.map_partitions(judge.annotated, meta=judge.annotated(native._meta))
+        return native.map_partitions(_in_dask, judge, meta=judge.annotated(native._meta))
     if engine.is_pyspark() or engine.is_pyspark_connect():
         return _in_spark(judge, native, added)
     raise NullproofError(
@@ -134,7 +138,7 @@ class _Judge:
         # Quietly: each batch would warn of the same values that training never showed.
         points = encode_quietly(schema, rows).read(self.own_missing)
         actual = true_labels(schema, AS_USUAL.open(rows, schema.label_name, schema))
-        first, which = _distinct(points.codes)
+        first, which = distinct(points.codes)
         found = certificates_of(self.model, points.take(first))
         declared = found.declared()
         names = {"predicted": "predicted", "verdict": "verdict", "holds_up_to": "tolerance"}
@@ -158,7 +162,7 @@ class _Judge:
         import pandas as pd
 
         columns = {
-            name: pd.Series(new[name].to_list(), index=rows.index, dtype=_COLUMNS[name][1])
+            name: pd.Series(new[name].to_numpy(), index=rows.index, dtype=_COLUMNS[name][1])
             for name in new.columns
         }
         return (rows if table is None else table).assign(**columns)
@@ -178,20 +182,6 @@ class _Judge:
             yield from self.annotated(pa.Table.from_batches(waiting)).to_batches()
 
 
-def _distinct(codes: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the position of each distinct point, and which of these each point repeats.
-
-    Points are told apart by a random sum of their codes, which is then checked. Where few points repeat,
-    all count as distinct.
-    """
-    factors = np.random.default_rng(0).integers(2**62, size=len(codes))
-    _, first, which = np.unique(factors @ codes, return_index=True, return_inverse=True)
-    if 2 * len(first) < len(which) and np.array_equal(codes[:, first].take(which, axis=1), codes):
-        return first, which
-    every = np.arange(len(which))
-    return every, every
-
-
 def _at_once(judge: _Judge, table: Any) -> Any:
     schema = judge.model.index.schema
     opened = AS_USUAL.open(table, schema.label_name, schema)
@@ -202,6 +192,27 @@ def _at_once(judge: _Judge, table: Any) -> Any:
     judge.new_columns(opened.names)
     # Names that are no texts were changed on the way; those of the caller stay.
     return judge.annotated(opened.source, table if hasattr(table, "assign") else None)
+
+
+def _in_dask(rows: Any, judge: _Judge) -> Any:
+    """Annotate a partition of Dask."""
+    _keep_large_arrays()
+    return judge.annotated(rows)
+
+
+@cache
+def _keep_large_arrays() -> None:
+    """Let the C library reuse the memory of arrays up to 32 MB, as it does by default.
+
+    Dask sets MALLOC_TRIM_THRESHOLD_ for its workers, and with that every array over 128 KB is made of fresh
+    pages of the system: it takes longer to get them than to compute what is in them.
+    """
+    if "MALLOC_TRIM_THRESHOLD_" in os.environ:
+        # Other systems have no such function.
+        with suppress(AttributeError, OSError, TypeError):
+            set_option = ctypes.CDLL(None).mallopt
+            for option, value in ((_MMAP_THRESHOLD, 1 << 25), (_TRIM_THRESHOLD, 1 << 26)):
+                set_option(option, value)
 
 
 def _in_spark(judge: _Judge, frame: Any, added: list[str]) -> Any:

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.completions import Training, Worlds, as_scikit_learn_takes_it, with_nulls
-from nullproof.counts.update import is_whole
 from nullproof.data.missing import Spellings
 from nullproof.data.options import TableOptions, refuse_seed
 from nullproof.data.points import Key, Points, RowNames, encode_points
+from nullproof.data.types import is_whole
 from nullproof.errors import NullproofError, NullproofWarning, missing_extra, notice
 from nullproof.model.model import Model
 from nullproof.model.parameters import Bias
@@ -59,7 +59,7 @@ def audit(
         Any scikit-learn classifier or pipeline; it is cloned, never changed, and a ``random_state`` that
         is open is fixed at ``seed``, so that only the missing cells make a difference. Where it takes
         missing cells (boosted trees, pipelines that impute), its prediction from the table as it is is
-        the one that is judged; else the one that most of the worlds drawn by chance give.
+        the one that is judged; else that of the first completed table, which is drawn by chance.
     table
         The training table, a data frame or a file, with its label column.
     points
@@ -207,7 +207,7 @@ class _Fits:
             # Most classifiers reject missing cells; what else is wrong shows on a completed table.
             notice(
                 f"{type(self.estimator).__name__} cannot be fitted on the table as it is "
-                f"({_said(problem)}), so the prediction that most worlds by chance give is judged."
+                f"({_said(problem)}), so its prediction from the first completed table is judged."
             )
             return None
 
@@ -331,17 +331,14 @@ class Audit(Result["AuditedPoint"]):
         return int(self.by_chance.sum())
 
     @cached_property
-    def _judged(self) -> NDArray[np.int64]:
+    def _judged(self) -> NDArray[np.int32]:
         """The position of the prediction that is judged, per point."""
-        if self.as_it_is is not None:
-            return np.asarray(self.as_it_is, dtype=np.int64)
-        votes = self.predictions[self.by_chance] if self.n_chance else self.predictions
-        n_votes = np.array([(votes == label).sum(axis=0) for label in range(len(self.labels))])
-        return np.asarray(n_votes.argmax(axis=0), dtype=np.int64)
+        # The first world is drawn by chance and always there.
+        return self.predictions[0] if self.as_it_is is None else self.as_it_is
 
     @cached_property
     def predicted(self) -> list[Any]:
-        """The prediction that is judged: from the table as it is, or that of most worlds by chance."""
+        """The prediction that is judged: from the table as it is, or from the first completed table."""
         return [self.labels[label] for label in self._judged.tolist()]
 
     @cached_property
@@ -363,29 +360,18 @@ class Audit(Result["AuditedPoint"]):
         """In how many worlds each prediction is another one than the one that is judged."""
         return np.asarray(self._differs.sum(axis=0), dtype=np.int64)
 
-    @cached_property
-    def chance_at_most(self) -> NDArray[np.float64]:
-        """Per point the share of all worlds by chance that give another prediction, at most.
-
-        With 95 % confidence, by Clopper and Pearson; 1 - 0.05**(1/n) where none of n worlds does. Where
-        the worlds by chance chose the prediction that is judged, one of them says nothing about it if all
-        agree; if not, each label could have been chosen, and the bound is for all of them at once.
-        """
-        from scipy.stats import beta
-
-        n_changed = self._differs[self.by_chance].sum(axis=0)
-        voted = self.as_it_is is None
-        n_labels = len(self.fits.worlds.training.index.labels)
-        doubt = (1 - _CONFIDENCE) / np.where(voted & (n_changed > 0), n_labels, 1)
-        n_same = self.n_chance - n_changed - (voted & (n_changed == 0))
-        bounds = beta.ppf(1 - doubt, n_changed + 1, np.maximum(n_same, 1))
-        return np.where(n_same > 0, bounds, 1.0)
-
     @property
-    def _unchanged_at_most(self) -> float | None:
-        """The greatest share of worlds by chance that change what none of these changed."""
+    def chance_at_most(self) -> float | None:
+        """The share of all worlds by chance that change a prediction which none of these changed, at most.
+
+        With 95 % confidence: ``1 - 0.05**(1/n)`` for ``n`` worlds by chance; None where there are too few.
+        """
+        # If a share p of all worlds by chance changes a prediction, none of n changes it with probability
+        # (1 - p)^n, which is at most 5 % unless p is at most this bound. That needs worlds that are
+        # independent of the prediction: the world that gave it does not count. That nothing is said of
+        # predictions that directed worlds change can only make a wrong statement rarer.
         n = self.n_chance - (self.as_it_is is None)
-        return float(1 - (1 - _CONFIDENCE) ** (1 / n)) if n > 0 else None
+        return float(1 - (1 - _CONFIDENCE) ** (1 / n)) if n else None
 
     @cached_property
     def _seen(self) -> list[tuple[Any, ...]]:
@@ -444,7 +430,6 @@ class Audit(Result["AuditedPoint"]):
                 "labels seen",
                 lambda labels: some(map(quoted, labels), 5),
             ),
-            "chance_at_most": Column(self.chance_at_most),
         }
 
     def document(self) -> dict[str, Any]:
@@ -458,7 +443,7 @@ class Audit(Result["AuditedPoint"]):
             "n_chance": self.n_chance,
             "n_directed": self.n_worlds - self.n_chance,
             "n_unlike_as_it_is": int(self.unlike_as_it_is.sum()),
-            "chance_at_most": self._unchanged_at_most,
+            "chance_at_most": self.chance_at_most,
             "takes_missing": self.as_it_is is not None,
             "labels": [str(label) for label in self.labels],
             "points": self.rows(),
@@ -486,19 +471,16 @@ class Audit(Result["AuditedPoint"]):
             bool(self.changed[place]),
             self._seen[place],
             int(self.n_changed_worlds[place]),
-            float(self.chance_at_most[place]),
         )
 
     def confidence(self) -> str:
         """Say what the worlds by chance tell about the predictions that did not change."""
-        if self._unchanged_at_most is None:
-            return (
-                "The worlds by chance are too few to say how many such worlds change a prediction."
-            )
+        if self.chance_at_most is None:
+            return "One world by chance is too few to say how many of them change a prediction."
         return (
-            f"Where none of the worlds by chance ({self.n_chance:,}) changes a prediction, at most "
-            f"{per_cent(self._unchanged_at_most, PLAIN)} of all such worlds do, with 95 % confidence. "
-            "Directed worlds are no sample of anything."
+            "Where no completed table gives another label than the one predicted, at most "
+            f"{per_cent(self.chance_at_most, PLAIN)} of all worlds by chance do, with 95 % confidence "
+            f"({self.n_chance:,} were drawn). Directed worlds are no sample of anything."
         )
 
     def sentence(self) -> str:
@@ -534,7 +516,6 @@ class AuditedPoint:
     changed: bool
     seen: tuple[Any, ...]
     n_changed_worlds: int
-    chance_at_most: float
 
     def __repr__(self) -> str:
         if not self.changed:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
 from nullproof.data.labels import mend_labels, rows_of
-from nullproof.data.sources import read_column
 from nullproof.data.types import MISSING, distinct, is_missing, text
 from nullproof.errors import NullproofError
 from nullproof.words import many
 
 
 def classes_of(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """The sorted classes and the class of every row."""
+    """Return the sorted classes and the class of every row."""
     if y is None:
         raise NullproofError("requires y to be passed, but the target y is None")
     try:
@@ -42,7 +39,7 @@ def classes_of(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
 
 
 def known_classes(y: Any, n_rows: int, classes: NDArray[Any]) -> NDArray[np.int32]:
-    """The class of every row among classes named before."""
+    """Return the class of every row among classes named before."""
     found, codes = classes_of(y, n_rows)
     place = {text(label): code for code, label in enumerate(classes.tolist())}
     strange = [label for label in found.tolist() if text(label) not in place]
@@ -55,40 +52,21 @@ def known_classes(y: Any, n_rows: int, classes: NDArray[Any]) -> NDArray[np.int3
 
 
 def _distinct_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """The sorted labels, and where each row's label stands among them; texts are hashed, not sorted."""
-    in_objects = getattr(y, "dtype", None) == np.dtype(object)
-    series = nw.from_native(y, series_only=True, pass_through=True)
-    # Objects of Python would be looked at one by one twice.
-    if isinstance(series, nw.Series) and not in_objects and series.dtype == nw.String:
-        column = read_column("y", y)
-        if column.codes is not None:
-            return _sorted_labels(column.values, column.codes)
+    """Return the sorted labels, and where each row's label stands among them."""
     if isinstance(y, np.ma.MaskedArray):
         y = np.where(np.ma.getmaskarray(y), None, y.data).tolist()  # type: ignore[call-overload]
-    labels = column_or_1d(
-        np.asarray(y, dtype=object if isinstance(y, list | tuple) else None), warn=True
-    )
+    is_list = isinstance(y, list | tuple)
+    labels = column_or_1d(np.asarray(y, dtype=object if is_list else None), warn=True)
     if labels.dtype.kind not in "OU":
         found, codes = distinct(labels)
         if labels.dtype.kind == "f":
             codes[np.isnan(labels)] = MISSING
         return found, codes
+    # Texts are hashed: to sort those of all rows takes longer.
     cells = labels.tolist()
-    held = [label for label in {*cells} if not is_missing(label)]
+    held = sorted(label for label in {*cells} if not is_missing(label))
     place = dict.fromkeys(cells, MISSING) | {label: code for code, label in enumerate(held)}
     codes = np.fromiter(map(place.__getitem__, cells), dtype=np.int32, count=len(cells))
-    classes, codes = _sorted_labels(held, codes)
-    if in_objects and cells and isinstance(cells[0], str):
-        return classes, codes
-    return np.array(classes.tolist()), codes
-
-
-def _sorted_labels(
-    labels: Sequence[Any], codes: NDArray[Any]
-) -> tuple[NDArray[np.object_], NDArray[np.int32]]:
-    order = sorted(range(len(labels)), key=labels.__getitem__)
-    classes = np.empty(len(labels), dtype=object)
-    classes[:] = [labels[code] for code in order]
-    places = np.full(len(labels) + 1, MISSING, dtype=np.int32)
-    places[order] = range(len(labels))
-    return classes, places[codes]
+    in_objects = labels.dtype.kind == "O" and not is_list
+    is_text = bool(held) and isinstance(held[0], str)
+    return np.array(held, dtype=object if in_objects and is_text else None), codes

@@ -17,8 +17,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.counts.fields import Counts
 from nullproof.counts.index import CountIndex
-from nullproof.counts.update import Counts
 from nullproof.data.labels import known_label_codes
 from nullproof.data.options import TableOptions
 from nullproof.data.points import Points, encode_quietly

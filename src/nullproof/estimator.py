@@ -249,7 +249,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def poison(self, X: Any, *, threat: Threat = "cells", **options: Any) -> Any:  # noqa: N803
         """Choose training cells to blank, or rows to add, so that no row's prediction is certain.
 
-        An `Attack` or a `RowAttack`; options as for `poison`.
+        Options as for `poison`.
         """
         return self._ask(poison, X, threat=threat, **options)
 

@@ -144,7 +144,7 @@ CASES: dict[str, Callable[[], bool]] = {
     "tuples in the order of features": _tuples_in_the_order_of_features,
     "a question mark among the categories of points": _question_mark_in_categories,
     "None is no label": lambda: _refused(
-        lambda: CountIndex.from_table(FEW, "y").update([("a", "x")], [None])
+        lambda: CountIndex.from_rows([("a", "x")], [None], like=CountIndex.from_table(FEW, "y"))
     ),
     "a feature twice": lambda: _refused(
         lambda: CountIndex.from_rows([("a", "b")], ["t"], features=["f", "f"])

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.attacks.radius import Radii
-from nullproof.attacks.rows import AddedRows
+from nullproof.attacks.rows import AddedRows, with_rows
 from nullproof.counts.engines import open_lazily
 from nullproof.counts.engines.columns import Key, LazyTable, collected, like_key
+from nullproof.counts.fields import Cells
 from nullproof.counts.index import CountIndex
-from nullproof.counts.update import Cells
 from nullproof.data.edits import TrainingTable
 from nullproof.data.labels import label_codes, label_positions
 from nullproof.data.missing import NOTHING_SPELLED
@@ -36,7 +36,6 @@ from nullproof.words import cut, many
 _ROW = "nullproof row"
 # How many columns of an added row people see.
 _SHOWN_COLUMNS = 6
-# A prediction still holds if it is the same in every world of at most this bias.
 
 
 class Effect(NamedTuple):
@@ -60,14 +59,40 @@ class Effect(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class _Answer:
-    """What attacks by cells and by rows have in common.
+class Attack:
+    """Cells to blank, or rows to add, so that no target keeps its certain label, and how good that is.
 
-    ``targets`` are the radii of the points, each point with the rival that catches up in this attack.
+    Parameters
+    ----------
+    targets
+        The radius of each point alone, and the rival that catches up in this attack.
+    lower_bound
+        Every attack on all targets needs at least this many cells or rows; proven.
+    blanks
+        How many cells of which label, feature and value.
+    added
+        Which rows, and how many of each.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex, poison
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> attack = poison(index, [("a", "x")])
+    >>> attack.n_cells, attack.lower_bound, attack.optimal
+    (1, 1, True)
+    >>> attack.cells(rows, ["yes", "yes", "no", "no"])
+    [(0, 'x0')]
+    >>> attack.targets[0].label, attack.targets[0].rival
+    ('yes', 'no')
+    >>> poison(index, [("a", "x")], threat="rows")
+    Attack: 1 added row makes 1 certain point no longer certain (optimal)
     """
 
     targets: Radii
     lower_bound: int
+    blanks: tuple[Cells, ...] = ()
+    added: tuple[AddedRows, ...] = ()
 
     @property
     def model(self) -> Model:
@@ -79,20 +104,25 @@ class _Answer:
         """The index of the table before the attack."""
         return self.model.index
 
-    @property
+    @cached_property
     def index_after(self) -> CountIndex:
         """The index of the altered table, without counting it."""
-        raise NotImplementedError
+        return with_rows(self.index.blanked(self.blanks), self.added)
 
     @property
-    def size(self) -> int:
-        """How many cells are blanked, or rows added."""
-        raise NotImplementedError
+    def n_cells(self) -> int:
+        """How many cells are blanked."""
+        return sum(blank.n_cells for blank in self.blanks)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows are added."""
+        return sum(own.n_rows for own in self.added)
 
     @property
     def optimal(self) -> bool:
         """Whether it is proven that no attack is smaller."""
-        return self.size == self.lower_bound
+        return self.n_cells + self.n_rows == self.lower_bound
 
     @cached_property
     def effect(self) -> Effect:
@@ -105,69 +135,6 @@ class _Answer:
         predicted = winners(after, broken.points)
         changes = predicted != broken.winner
         return Effect(len(broken), int(holds.sum()), int(changes.sum()))
-
-    def _document(self) -> dict[str, Any]:
-        """Return the parts of the JSON form that both kinds of attacks have."""
-        kept = ("point", "key", "label", "rival", "not_worked_out")
-        return {
-            "lower_bound": self.lower_bound,
-            "optimal": self.optimal,
-            **self.effect._asdict(),
-            "points": [
-                {name: row[name] for name in kept if name in row}
-                | {"certain_before": row["label"] is not None}
-                for row in self.targets.rows()
-            ],
-        }
-
-    def _headline(self, what: str) -> str:
-        bound = "optimal" if self.optimal else f"at least {self.lower_bound:,} are needed"
-        points = many(len(self.targets.broken), "certain point")
-        verb = "makes" if self.size == 1 else "make"
-        done = many(self.size, what)
-        return f"{type(self).__name__}: {done} {verb} {points} no longer certain ({bound})"
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Attack(_Answer):
-    """Cells to blank so that no target is certain, and how good that is.
-
-    Parameters
-    ----------
-    targets
-        The radius of each point alone, and the rival that catches up in this attack.
-    lower_bound
-        Every attack on all targets needs at least this many cells; proven.
-    blanks
-        How many cells of which label, feature and value.
-
-    Examples
-    --------
-    >>> from nullproof import CountIndex, poison
-    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
-    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
-    >>> attack = poison(index, [("a", "x")])
-    >>> attack.n_cells, attack.lower_bound, attack.optimal
-    (1, 1, True)
-    >>> attack.cells(rows, ["yes", "yes", "no", "no"])
-    [(1, 'x1')]
-    >>> attack.targets[0].label, attack.targets[0].rival
-    ('yes', 'no')
-    """
-
-    blanks: tuple[Cells, ...]
-
-    @property
-    def n_cells(self) -> int:
-        """How many cells are blanked."""
-        return sum(blank.n_cells for blank in self.blanks)
-
-    size = n_cells
-
-    @cached_property
-    def index_after(self) -> CountIndex:
-        """The index of the poisoned table, without counting it."""
-        return self.index.blanked(self.blanks)
 
     def cells(self, table: Any, labels: Sequence[Any] | None = None) -> list[tuple[int, str]]:
         """Find real cells for the attack: (row position, column name), exactly ``n_cells`` of them.
@@ -198,38 +165,87 @@ class Attack(_Answer):
             raise NullproofError(
                 "the attack keeps to some rows, which a lazy table cannot tell; use attack.cells"
             )
-        return locate_cells(
-            self.index.schema, self.blanks, table, key=key, memory_limit=memory_limit
+        schema = self.index.schema
+        with open_lazily(table, schema.label_name, schema.missing, schema, memory_limit) as lazy:
+            if lazy is None:
+                raise NullproofError(
+                    f"{type(table).__name__} is not a lazy table; use attack.cells"
+                )
+            lazy, key = _numbered(lazy, key)
+            found = _found(schema, self.blanks, lazy, key)
+        for number, blank in enumerate(self.blanks):
+            n_rows = len({row for row, place in found if place == number})
+            if n_rows < blank.n_cells:
+                self._refuse_other_table(blank, n_rows, key)
+        return sorted(
+            (row, self.index.features[self.blanks[number].feature]) for row, number in found
         )
+
+    def rows(self) -> list[tuple[int, tuple[int, ...]]]:
+        """Return every added row: the position of its label, and its values as codes."""
+        return [(own.label, own.codes) for own in self.added for _ in range(own.n_rows)]
+
+    def values(self, own: AddedRows) -> dict[str, str]:
+        """Return what added rows hold, column by column, in words."""
+        pairs = zip(self.index.schema.features, own.codes, strict=True)
+        return {feature.name: feature.values[code] for feature, code in pairs}
 
     def document(
         self,
-        cells: Iterable[tuple[Any, str]],
+        cells: Iterable[tuple[Any, str]] = (),
         named: Literal["row", "key"] = "row",
         rows: RowNames | None = None,
     ) -> dict[str, Any]:
-        """Return the JSON form; ``cells`` are those that `cells` (``"row"``) or `locate` (``"key"``) found.
+        """Return the JSON form; each kind of added row stands once, with how many of it there are.
 
-        ``rows`` are the names of the rows that `cells` found, if they have some.
+        ``cells`` are those that `cells` (``"row"``) or `locate` (``"key"``) found, ``rows`` the names of
+        the rows that `cells` found, if they have some.
         """
-        listed = [
-            {
-                named: name if isinstance(name, int | str) else text(name),
-                **key_at(rows, name),
-                "column": column,
-            }
-            for name, column in cells
-        ]
-        sizes = {"n_points": len(self.targets), "n_cells": self.n_cells}
-        return {**sizes, "cells": listed, **self._document()}
+        changes: dict[str, Any]
+        if self.targets.threat == "rows":
+            kinds = [
+                {
+                    "label": str(self.index.labels[own.label]),
+                    "n_rows": own.n_rows,
+                    "values": self.values(own),
+                }
+                for own in self.added
+            ]
+            changes = {"threat": "rows", "n_rows": self.n_rows, "rows": kinds}
+        else:
+            listed = [
+                {
+                    named: name if isinstance(name, int | str) else text(name),
+                    **key_at(rows, name),
+                    "column": column,
+                }
+                for name, column in cells
+            ]
+            changes = {"n_cells": self.n_cells, "cells": listed}
+        kept = ("point", "key", "label", "rival", "not_worked_out")
+        return {
+            "n_points": len(self.targets),
+            **changes,
+            "lower_bound": self.lower_bound,
+            "optimal": self.optimal,
+            **self.effect._asdict(),
+            "points": [
+                {name: row[name] for name in kept if name in row}
+                | {"certain_before": row["label"] is not None}
+                for row in self.targets.rows()
+            ],
+        }
 
     def apply(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
         """Return the poisoned table, of the same type.
 
-        Count it with ``like=attack.index``: blanked cells move the bins of numbers, and with those the
-        points seem certain again.
+        Count it with ``like=attack.index``: blanked cells and added rows move the bins of numbers, and
+        with those the points may seem certain again. Values of added rows are written as the table
+        writes them, other columns are blank there. With added rows, plain rows and their ``labels``
+        come back as a pair.
         """
-        attacked = [self.index.schema.features[sort.feature] for sort in self.blanks]
+        features = self.index.schema.features
+        attacked = [features[blank.feature] for blank in self.blanks]
         as_value = [feature.name for feature in attacked if feature.missing_is_value]
         if as_value:
             raise NullproofError(
@@ -237,9 +253,11 @@ class Attack(_Answer):
                 "(missing_is_value); name the columns that it may reach instead: only={'columns': …}"
             )
         training = TrainingTable.open(self.index.schema, table, labels)
+        if self.targets.threat == "rows":
+            return training.extended(self.rows())
         changes: dict[str, dict[int, Any]] = {}
         for j, row in self._places(training):
-            changes.setdefault(self.index.features[j], {})[row] = None
+            changes.setdefault(features[j].name, {})[row] = None
         return training.changed(changes)
 
     def altered(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
@@ -255,6 +273,10 @@ class Attack(_Answer):
     @property
     def altered_world(self) -> World:
         """The world that `altered` makes; more than one winner means that only a tie is possible."""
+        if self.added:
+            raise NullproofError(
+                "the attack adds rows and alters no cell; apply gives the table with the rows"
+            )
         broken = self.targets.take(self.targets.broken)
         if len(np.unique(broken.points.codes, axis=1).T) != 1:
             raise NullproofError(
@@ -279,176 +301,56 @@ class Attack(_Answer):
                 fits = (codes == blank.candidates[0]) & (within == blank.label)
                 rows = np.flatnonzero(fits).tolist()
                 if len(rows) < blank.n_cells:
-                    raise NullproofError(
-                        f"the table has {len(rows)} cells with {self._value(blank)!r} in column "
-                        f"{self.index.features[j]!r} and label {self.index.labels[blank.label]!r}, but "
-                        f"the attack blanks {blank.n_cells}; give the table that was counted"
-                    )
+                    self._refuse_other_table(blank, len(rows))
                 yield from ((j, row) for row in rows[: blank.n_cells])
+
+    def _refuse_other_table(self, blank: Cells, n_rows: int, key: str | None = None) -> None:
+        """Say that a table has too few of some cells; ``key`` is the column that tells its rows apart."""
+        told = f", told apart by {key!r}" if key else ""
+        unique = " and a key without repetition" if key else ""
+        raise NullproofError(
+            f"the table has {n_rows} cells with {self._value(blank)!r} in column "
+            f"{self.index.features[blank.feature]!r} and label {self.index.labels[blank.label]!r}"
+            f"{told}, but the attack blanks {blank.n_cells}; give the table that was counted{unique}"
+        )
 
     def _value(self, blank: Cells) -> str:
         return self.index.schema.features[blank.feature].values[blank.candidates[0]]
 
     def shown_rows(self, most: int) -> tuple[dict[str, list[Any]], int]:
-        """Return which cells are blank as people see it, by heading, and how many lines there are."""
-        shown = sorted(self.blanks, key=lambda blank: -blank.n_cells)[:most]
-        columns: dict[str, list[Any]] = {
-            "cells": [blank.n_cells for blank in shown],
-            "column": [self.index.features[blank.feature] for blank in shown],
-            "value": [self._value(blank) for blank in shown],
-            "label": [str(self.index.labels[blank.label]) for blank in shown],
-        }
-        return columns, len(self.blanks)
-
-    def _repr_html_(self) -> str:
-        return shown_table(repr(self), *self.shown_rows(ROWS))
-
-    def __repr__(self) -> str:
-        return self._headline("blank cell")
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class RowAttack(_Answer):
-    """Rows to add so that no target keeps its certain label, and how good that is.
-
-    Parameters
-    ----------
-    targets
-        The radius of each point alone, in rows, and the rival that catches up in this attack.
-    lower_bound
-        Every attack on all targets needs at least this many rows; proven.
-    added
-        Which rows, and how many of each.
-
-    Examples
-    --------
-    >>> from nullproof import CountIndex, poison
-    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
-    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
-    >>> poison(index, [("a", "x")], threat="rows")
-    RowAttack: 1 added row makes 1 certain point no longer certain (optimal)
-    """
-
-    added: tuple[AddedRows, ...]
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows are added."""
-        return sum(own.n_rows for own in self.added)
-
-    size = n_rows
-
-    @cached_property
-    def index_after(self) -> CountIndex:
-        """The index of the longer table, without counting it."""
-        label_counts = self.index.label_counts.copy()
-        known = tuple(counts.copy() for counts in self.index.known)
-        for own in self.added:
-            label_counts[own.label] += own.n_rows
-            for counts, code in zip(known, own.codes, strict=True):
-                counts[code, own.label] += own.n_rows
-        return replace(self.index, label_counts=label_counts, known=known)
-
-    def apply(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
-        """Return the longer table, of the same type; count it with ``like=`` the index before.
-
-        Values are written as the table writes them, other columns are blank in the new rows. Of plain
-        rows with their ``labels`` a pair comes back: the rows and the labels.
-        """
-        return TrainingTable.open(self.index.schema, table, labels).extended(self.rows())
-
-    def rows(self) -> list[tuple[int, tuple[int, ...]]]:
-        """Return every added row: the position of its label, and its values as codes."""
-        return [(own.label, own.codes) for own in self.added for _ in range(own.n_rows)]
-
-    def values(self, own: AddedRows) -> dict[str, str]:
-        """Return what added rows hold, column by column, in words."""
-        pairs = zip(self.index.schema.features, own.codes, strict=True)
-        return {feature.name: feature.values[code] for feature, code in pairs}
-
-    def document(self) -> dict[str, Any]:
-        """Return the JSON form; each kind of row stands once, with how many of it are added."""
-        kinds = [
-            {
-                "label": str(self.index.labels[own.label]),
-                "n_rows": own.n_rows,
-                "values": self.values(own),
-            }
-            for own in self.added
-        ]
-        sizes = {"n_points": len(self.targets), "threat": "rows", "n_rows": self.n_rows}
-        return {**sizes, "rows": kinds, **self._document()}
-
-    def shown_rows(self, most: int) -> tuple[dict[str, list[Any]], int]:
-        """Return which rows are added as people see it, by heading, and how many kinds there are."""
-        shown = sorted(self.added, key=lambda own: -own.n_rows)[:most]
-        values = [self.values(own) for own in shown]
-        columns: dict[str, list[Any]] = {
-            "rows to add": [own.n_rows for own in shown],
-            self.index.schema.label_name: [str(self.index.labels[own.label]) for own in shown],
-        }
+        """Return what is blanked or added as people see it, by heading, and how many lines there are."""
+        schema, columns = self.index.schema, dict[str, list[Any]]()
+        if self.targets.threat == "cells":
+            blanks = sorted(self.blanks, key=lambda blank: -blank.n_cells)[:most]
+            columns["cells"] = [blank.n_cells for blank in blanks]
+            columns["column"] = [self.index.features[blank.feature] for blank in blanks]
+            columns["value"] = [self._value(blank) for blank in blanks]
+            columns["label"] = [str(schema.labels[blank.label]) for blank in blanks]
+            return columns, len(self.blanks)
+        added = sorted(self.added, key=lambda own: -own.n_rows)[:most]
+        columns["rows to add"] = [own.n_rows for own in added]
+        columns[schema.label_name] = [str(schema.labels[own.label]) for own in added]
+        values = [self.values(own) for own in added]
         for name in self.index.features[:_SHOWN_COLUMNS]:
             columns[name] = [cut(row[name], 20) for row in values]
         n_more = len(self.index.features) - _SHOWN_COLUMNS
         if n_more > 0:
-            columns[f"{n_more} more columns"] = ["…" for _ in shown]
+            columns[f"{n_more} more columns"] = ["…" for _ in added]
         return columns, len(self.added)
 
     def _repr_html_(self) -> str:
         return shown_table(repr(self), *self.shown_rows(ROWS))
 
     def __repr__(self) -> str:
-        return self._headline("added row")
+        size = self.n_cells + self.n_rows
+        what = {"cells": "blank cell", "rows": "added row"}[self.targets.threat]
+        bound = "optimal" if self.optimal else f"at least {self.lower_bound:,} are needed"
+        points = many(len(self.targets.broken), "certain point")
+        verb = "makes" if size == 1 else "make"
+        return f"Attack: {many(size, what)} {verb} {points} no longer certain ({bound})"
 
 
 # Lazy tables ----------------------------------------------------------------------------------------
-
-
-def locate_cells(
-    schema: Schema,
-    cells: Iterable[Cells],
-    table: Any,
-    *,
-    key: str | None = None,
-    memory_limit: str | None = None,
-) -> list[tuple[Any, str]]:
-    """Name real cells: (key of the row, column), as many of each sort as are asked for.
-
-    Parameters
-    ----------
-    cells
-        How many of which sort, as codes of the schema.
-    key
-        A column that tells rows apart; its smallest values are taken. Lazy tables have no order of
-        rows, except those of polars, where the position of the row is the default.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from nullproof import CountIndex, poison
-    >>> table = pl.LazyFrame({"x": ["a", "a", "b"], "y": ["yes", "yes", "no"]})
-    >>> index = CountIndex.from_table(table, "y")
-    >>> attack = poison(index, [("a",)])
-    >>> locate_cells(index.schema, attack.blanks, table)
-    [(0, 'x'), (1, 'x'), (2, 'x')]
-    """
-    with open_lazily(table, schema.label_name, schema.missing, schema, memory_limit) as lazy:
-        if lazy is None:
-            raise NullproofError(f"{type(table).__name__} is not a lazy table; use attack.cells")
-        lazy, key = _numbered(lazy, key)
-        sorts = [sort for sort in cells if sort.n_cells]
-        found = _found(schema, sorts, lazy, key)
-    for number, sort in enumerate(sorts):
-        n_rows = len({row for row, place in found if place == number})
-        if n_rows < sort.n_cells:
-            feature = schema.features[sort.feature]
-            raise NullproofError(
-                f"the table has {n_rows} rows with {feature.values[sort.candidates[0]]!r} in "
-                f"column {feature.name!r} and label {schema.labels[sort.label]!r}, told apart by "
-                f"{key!r}, but the attack blanks {sort.n_cells}; give the table that was counted and a "
-                "key without repetition"
-            )
-    return sorted((row, schema.features[sorts[number].feature].name) for row, number in found)
 
 
 def _numbered(table: LazyTable, key: str | None) -> tuple[LazyTable, str]:
@@ -463,7 +365,9 @@ def _numbered(table: LazyTable, key: str | None) -> tuple[LazyTable, str]:
     return replace(table, frame=frame), _ROW
 
 
-def _found(schema: Schema, sorts: list[Cells], table: LazyTable, key: str) -> list[tuple[Any, int]]:
+def _found(
+    schema: Schema, sorts: Sequence[Cells], table: LazyTable, key: str
+) -> list[tuple[Any, int]]:
     """Key and number of the sort of every cell, in one query."""
     label = table.column(table.label)
     written = collected(table.frame.select(label.label.alias("label")).unique())["label"]

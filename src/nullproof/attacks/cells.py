@@ -108,13 +108,11 @@ class Sides:
     def __len__(self) -> int:
         return len(self.winner)
 
-    def falls(self, race: int, lowered: Sequence[int], raised: Sequence[int], strict: bool) -> bool:
-        """Decide exactly whether the rival catches up, or, strictly, wins, after these changes."""
+    def falls(self, race: int, lowered: Sequence[int], raised: Sequence[int]) -> bool:
+        """Decide exactly whether the rival catches up after these changes."""
         low = [c - n for c, n in zip(self.low[race].tolist(), lowered, strict=True)]
         high = [c + n for c, n in zip(self.high[race].tolist(), raised, strict=True)]
         winner, rival = int(self.winner[race]), int(self.rival[race])
-        if strict:
-            return self.model.exceeds(rival, high, winner, low)
         return not self.model.exceeds(winner, low, rival, high)
 
 
@@ -506,12 +504,9 @@ class _Lowering:
 class CellRace(Race):
     """Races where cells are blanked."""
 
-    def __init__(self, sides: Sides, known: Floats, *, strict: bool = False) -> None:
+    def __init__(self, sides: Sides, known: Floats) -> None:
         super().__init__(known, error_of_logs(sides.model))
-        self.sides, self.strict = sides, strict
-        if strict:
-            # To win outright is better than to catch up, but not asked for at any price.
-            self.most_ranges = 1000
+        self.sides = sides
         with np.errstate(all="ignore"):
             self.raising = _Raising(sides, self.slack)
             self.gap = gaps(sides, self.raising)
@@ -569,21 +564,23 @@ class CellRace(Race):
         gains = np.where(steps > 0, raising.weights * np.log1p(steps / raising.start[race]), 0)
         need = float(self.gap[race] - gains.sum()) - 2 * self.slack
         for lowered in self.lowering.near(race, n_lower, need):
-            if self.sides.falls(race, lowered, raised, self.strict):
+            if self.sides.falls(race, lowered, raised):
                 return lowered, raised
         return None
 
 
-def spent(sides: Sides, n_raise: int, n_lower: int, *, strict: bool) -> Spent | None:
-    """Return how cells let the rival of the only race catch up or, strictly, win.
+def spent(sides: Sides, n_raise: int, n_lower: int) -> Spent:
+    """Return how cells let the rival of the only race catch up, given the size of a cheapest attack.
 
-    That is so many of its own and of the winner's or, if these do not do it, others that are no more.
+    That is so many of the rival's and of the winner's or, if these do not do it, as many others.
     """
-    race = CellRace(sides, np.array([n_raise + n_lower + 1.0]), strict=strict)
+    race = CellRace(sides, np.array([n_raise + n_lower + 1.0]))
     found = race.attack(0, n_lower, n_raise)
     if found is None:
         (raised,), (lowered,) = race.solve()
-        found = race.attack(0, int(lowered), int(raised)) if np.isfinite(raised) else None
+        found = race.attack(0, int(lowered), int(raised))
+    if found is None:
+        raise AssertionError("no attack has as many cells as the radius")
     return found
 
 

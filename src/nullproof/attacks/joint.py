@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from time import monotonic
 
 import numpy as np
@@ -22,16 +23,15 @@ from nullproof.attacks.joint_problem import Ints, Problem, State
 from nullproof.model.bias import Floats
 from nullproof.progress import Progress
 
-# Steps without progress before the search starts anew.
-PATIENCE = 25
 # Moves of one repair before it gives up and takes the cells of the best attack.
 MAX_MOVES = 300
 # So many standing points, drawn anew for each move, propose and rate moves.
 MOST_POINTS = 32
-# Attacks made from nothing after many steps in vain; the search goes on from the best of them.
+# Attacks made from nothing at first; the search goes on from the best of them.
 STARTS = 12
-# Steps of the search before the first box of the proof, and at most between two boxes.
-STEPS_AT_FIRST, STEPS_BETWEEN = 30, 8
+# Steps of the search before the first box of the proof, within a share of the time, and at most between
+# two boxes.
+STEPS_AT_FIRST, SHARE_AT_FIRST, STEPS_BETWEEN = 30, 0.3, 8
 # A rival's count of zero is worth this many nats of gap, for the rating only.
 ZERO = 4.0
 # Gaps beyond this are rated alike: only blanking away a count of the winner closes them.
@@ -87,35 +87,27 @@ class _Work:
         """Search and prove in turn; a search that finds nothing more leaves its time to the proof."""
         self.seconds = seconds if rounds is None else math.inf
         search = Search(self.problem, self.best, self.alone, seed, self._over)
-        self._walk(search, STEPS_AT_FIRST, 0.3)
-        if self._over():
-            return
-        tree = Tree(self.problem, self.alone, self.n_cells, lambda: self._left(1.0))
-        n_rounds, steps = 0, STEPS_BETWEEN
-        while not self._over() and (rounds is None or n_rounds < rounds):
-            before, found = self.n_cells, None
+        tree, steps, share = None, STEPS_AT_FIRST, SHARE_AT_FIRST
+        for n_rounds in count():
+            before, self.best = self.n_cells, search.best
+            for _ in range(steps):
+                if not self._over(share) and search.step():
+                    self.best = search.best
+                    self._report(0.0)
+            self._report(n_rounds / rounds if rounds else 0.0)
+            if self._over() or n_rounds == rounds:
+                return
+            is_better = self.n_cells < before or tree is None
+            tree = tree or Tree(self.problem, self.alone, self.n_cells, lambda: self._left(1.0))
+            tree.limit, found, share = min(tree.limit, self.n_cells), None, 1.0
+            steps = STEPS_BETWEEN if is_better else max(1, steps // 2)
             for _ in range(STEPS_BETWEEN // steps):
+                self.bound = max(self.bound, tree.bound)
                 if not (tree.done or self._over()):
                     found = tree.step()
-                    self.bound = max(self.bound, tree.bound)
+            self.bound = max(self.bound, tree.bound)
             if found is not None and not self._over():
                 search.offer(np.ceil(found - 1e-6).astype(np.int64))
-            self._walk(search, steps, 1.0)
-            steps = STEPS_BETWEEN if self.n_cells < before else max(1, steps // 2)
-            tree.limit = min(tree.limit, self.n_cells)
-            self.bound = max(self.bound, tree.bound)
-            n_rounds += 1
-            self._report(n_rounds / rounds if rounds else 0.0)
-
-    def _walk(self, search: Search, steps: int, share: float) -> None:
-        """Take some steps, as long as less than a share of the time is spent."""
-        self.best = search.best
-        for _ in range(steps):
-            if self._over(share):
-                return
-            if search.step():
-                self.best = search.best
-                self._report(0.0)
 
     def _left(self, share: float) -> float:
         """Return the seconds left of a share of the time, at least 0."""
@@ -160,12 +152,12 @@ class Search:
         self.worth = np.maximum(alone.min(axis=1, keepdims=True), 1) / np.maximum(alone, 1)
         self._trim()
         self.best = self.now = self.state.cells.copy()
-        self.n_fresh, self.idle = STARTS, 0
+        self.n_fresh = STARTS
 
     def step(self) -> bool:
         """Try one change; return whether it gave the best attack so far.
 
-        After many steps in vain, a few attacks are made from nothing, and the best of them is changed.
+        The first few attacks are made from nothing, and the best of them is changed.
         """
         if self.n_fresh:
             self.n_fresh -= 1
@@ -177,13 +169,7 @@ class Search:
             self._destroy()
             self.repair(lower_only=bool(self.rng.random() < 0.15))
         self._trim()
-        is_better = self._consider()
-        if self.idle >= PATIENCE:
-            # Now and then go on from the best; else anything is better than blanking all there is.
-            is_fresh = self.rng.random() < 0.6
-            self.n_fresh, self.idle = STARTS * is_fresh, 0
-            self.now = self.problem.capacity if is_fresh else self.best
-        return is_better
+        return self._consider()
 
     def offer(self, cells: Ints) -> None:
         """Complete, trim and consider an attack, or part of one, from elsewhere."""
@@ -196,7 +182,6 @@ class Search:
         """Keep the state if it is not worse than before, or now and then only slightly worse."""
         cells = self.state.cells.copy()
         size, before = int(cells.sum()), int(self.now.sum())
-        self.idle = 0 if size < before else self.idle + 1
         slack = 0.01 * self.rng.exponential() if self.rng.random() < 0.3 else 0.0
         if size <= before * (1 + slack):
             self.now = cells
@@ -205,23 +190,13 @@ class Search:
         return is_better
 
     def _destroy(self) -> None:
-        """Give back some groups, those that serve some points, or a random part."""
-        used = np.flatnonzero(self.state.cells)
-        kind = self.rng.random()
-        if not len(used):
-            return
-        if kind < 0.4:
-            n_gone = int(self.rng.integers(1, 4))
-            gone = self.rng.choice(used, size=min(n_gone, len(used)), replace=False)
-        elif kind < 0.8:
-            n_points = int(self.rng.integers(1, 4))
-            points = self.rng.permutation(self.problem.n_points)[:n_points]
-            serves = np.any((self.problem.lowers | self.problem.raises)[:, points], axis=1)
-            gone = used[serves[used] & (self.rng.random(len(used)) < 0.7)]
-        else:
-            gone = used[self.rng.random(len(used)) < self.rng.uniform(0.1, 0.6)]
-        for group in gone:
-            self.state.add(int(group), -int(self.state.cells[group]))
+        """Give back most groups that serve a few points."""
+        n_points = int(self.rng.integers(1, 4))
+        points = self.rng.permutation(self.problem.n_points)[:n_points]
+        serves = np.any((self.problem.lowers | self.problem.raises)[:, points], axis=1)
+        gone = (self.state.cells > 0) & serves & (self.rng.random(len(serves)) < 0.7)
+        for group in np.flatnonzero(gone).tolist():
+            self.state.add(group, -int(self.state.cells[group]))
 
     def _trim(self) -> None:
         """Give back superfluous cells, groups in random order."""
@@ -232,14 +207,12 @@ class Search:
     def repair(self, *, lower_only: bool = False) -> None:
         """Break all standing points by the moves with the best rating.
 
-        Ratings are blurred, so that different repairs choose differently: per move, or per group
-        for the whole repair, which then settles on some groups instead of wavering.
+        Ratings are blurred, so that different repairs choose differently: per group for the whole
+        repair, which then settles on some groups instead of wavering.
         """
         noise = float(self.rng.choice([0.0, 0.3, 0.7]))
-        steady = self.rng.random() < 0.5
         chunk = float(self.rng.choice([0.1, 0.3, 1.0]))
-        worth = self.worth ** self.rng.choice([1.0, 2.0, 4.0])
-        worth = worth * self._blur(noise, worth.size).reshape(worth.shape)
+        worth = self.worth**2 * self._blur(noise, self.worth.shape)
         taste = self._blur(noise, self.problem.n_groups)
         for _ in range(MAX_MOVES):
             points = np.flatnonzero(self.state.stands())
@@ -250,14 +223,13 @@ class Search:
             if len(points) > MOST_POINTS:
                 points = np.sort(self.rng.choice(points, MOST_POINTS, replace=False))
             moves = Moves(self.state, points, chunk, lower_only)
-            blur = taste[moves.group] if steady else self._blur(noise, len(moves.group))
-            rating = moves.progress(worth[points]) * blur / moves.count
+            rating = moves.progress(worth[points]) * taste[moves.group] / moves.count
             top = int(np.argmax(rating))
             self.state.add(int(moves.group[top]), int(moves.count[top]))
         # More cells never rescue a point, so adding a whole attack breaks the rest.
         self.state.set_all(np.maximum(self.state.cells, self.best))
 
-    def _blur(self, noise: float, size: int) -> Floats:
+    def _blur(self, noise: float, size: int | tuple[int, ...]) -> Floats:
         return self.rng.uniform(1 - noise, 1.0, size)
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
@@ -13,8 +12,8 @@ from numpy.typing import NDArray
 from nullproof.attacks.radius import Radii
 from nullproof.attacks.reach import Reach
 from nullproof.attacks.search import error_of_logs
+from nullproof.counts.fields import Cells
 from nullproof.counts.index import LEFT_OUT
-from nullproof.counts.update import Cells
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
 
@@ -30,7 +29,8 @@ class Problem:
 
     ``low`` holds the winner's counts, points × features; ``high`` those of all labels, points × labels ×
     features; `LEFT_OUT` where the point leaves the feature out. Groups are sorted by label, then feature;
-    ``lowers`` and ``raises`` (groups × points) say whose counts they move, ``sorts`` are the cells of each.
+    ``lowers`` and ``raises`` (groups × points) say whose counts they move, ``values`` are those that the
+    cells of each hold.
     """
 
     model: Model
@@ -43,8 +43,7 @@ class Problem:
     feature: Ints
     lowers: Bools
     raises: Bools
-    sorts: tuple[tuple[Cells, ...], ...]
-    capacity: Ints
+    values: tuple[Ints, ...]
 
     @classmethod
     def of(cls, found: Radii) -> Problem:
@@ -55,18 +54,20 @@ class Problem:
             [model.low(j, own)[np.arange(len(own)), winner] for j, own in enumerate(codes)]
         )
         high = np.stack([model.high(j, own) for j, own in enumerate(codes)])
-        groups: dict[tuple[int, int, bytes, bytes], list[Cells]] = {}
+        groups: dict[tuple[int, int, bytes, bytes], list[Ints]] = {}
         # A one-value domain forces even its blank cells, so blanking changes nothing.
         changes = (sizes >= 2) & reach.columns & (model.float_weights > 0)
         for j in np.flatnonzero(changes).tolist():
-            counts, is_movable = reach.index.known[j], codes[j] < sizes[j]
-            for value, label in np.argwhere(counts).tolist():
-                holds, is_winner = codes[j] == value, winner == label
+            held, is_movable = np.unique(codes[j]), codes[j] < sizes[j]
+            # Values that no point holds do the same.
+            kinds = [*held[held < sizes[j], None], np.setdiff1d(np.arange(sizes[j]), held)]
+            for values, label in product(kinds, range(model.m)):
+                counted = values[reach.index.known[j][values, label] > 0]
+                holds, is_winner = np.isin(codes[j], values), winner == label
                 lowers, raises = is_winner & holds, ~is_winner & ~holds & is_movable
-                if lowers.any() or raises.any():
+                if len(counted) and (lowers.any() or raises.any()):
                     key = (label, j, lowers.tobytes(), raises.tobytes())
-                    cells = Cells(label, j, (value,), int(counts[value, label]))
-                    groups.setdefault(key, []).append(cells)
+                    groups.setdefault(key, []).append(counted)
         keys = sorted(groups)
         shape = (len(keys), len(winner))
         return cls(
@@ -80,13 +81,12 @@ class Problem:
             feature=np.array([key[1] for key in keys], dtype=np.int64),
             lowers=np.array([np.frombuffer(key[2], bool) for key in keys], bool).reshape(shape),
             raises=np.array([np.frombuffer(key[3], bool) for key in keys], bool).reshape(shape),
-            sorts=tuple(tuple(groups[key]) for key in keys),
-            capacity=np.array(
-                [sum(c.n_cells for c in groups[key]) for key in keys], dtype=np.int64
-            ),
+            values=tuple(np.sort(np.concatenate(groups[key])) for key in keys),
         )
 
     def __post_init__(self) -> None:
+        groups = range(len(self.values))
+        self.capacity = np.array([self.n_cells(g).sum() for g in groups], dtype=np.int64)
         self.n_points, self.n_labels, self.n_groups = (
             len(self.winner),
             self.model.m,
@@ -147,26 +147,24 @@ class Problem:
         inside = bool(np.all(cells >= 0) and np.all(cells <= self.capacity))
         return inside and -1 not in self.fallen_to(cells)
 
-    def cells_of(self, blanks: Sequence[Cells]) -> Ints:
-        """Return the cells per group of an attack."""
-        group_of = {
-            (own.label, own.feature, own.candidates): group
-            for group, sorts in enumerate(self.sorts)
-            for own in sorts
-        }
-        cells = np.zeros(self.n_groups, dtype=np.int64)
-        for blank in blanks:
-            cells[group_of[blank.label, blank.feature, blank.candidates]] += blank.n_cells
-        return cells
+    def n_cells(self, group: int) -> Ints:
+        """Return how many cells within reach a group has of each of its values."""
+        known = self.reach.index.known[self.feature[group]]
+        return np.asarray(known[self.values[group], self.label[group]])
 
     def blanks(self, cells: Ints) -> tuple[Cells, ...]:
-        """Return which cells of the table to blank: those of a group are taken sort by sort."""
+        """Return which cells of the table to blank: of a group those of the most frequent values."""
         blanks = []
-        for sorts, left in zip(self.sorts, cells.tolist(), strict=True):
-            for sort in sorts:
-                n_cells = min(left, sort.n_cells)
-                left -= n_cells
-                blanks += [replace(sort, n_cells=n_cells)] if n_cells else []
+        for group in np.flatnonzero(cells).tolist():
+            label, feature = int(self.label[group]), int(self.feature[group])
+            counts = self.n_cells(group)
+            order = np.argsort(-counts, kind="stable")
+            room = counts[order]
+            taken = np.clip(cells[group] - (np.cumsum(room) - room), 0, room)
+            for value, n_cells in zip(
+                self.values[group][order].tolist(), taken.tolist(), strict=True
+            ):
+                blanks += [Cells(label, feature, (value,), n_cells)] if n_cells else []
         return tuple(blanks)
 
 

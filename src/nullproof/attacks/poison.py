@@ -7,63 +7,27 @@ starts from the union of the single attacks (theory 5).
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterable
 from dataclasses import replace
-from itertools import chain
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nullproof.attacks.attack import Attack, RowAttack
+from nullproof.attacks.attack import Attack
 from nullproof.attacks.cells import Sides, spent
+from nullproof.attacks.joint_problem import Ints, Problem
 from nullproof.attacks.radius import Radii, Threat, radius
 from nullproof.attacks.reach import Only
 from nullproof.attacks.rows import joint_rows
-from nullproof.attacks.search import Places, different
+from nullproof.attacks.search import Places
 from nullproof.counts.index import CountIndex
-from nullproof.counts.update import Cells
 from nullproof.data.options import refuse_seed
-from nullproof.data.points import Key, OwnMissing, shown_name
+from nullproof.data.points import Key, OwnMissing, distinct, shown_name
 from nullproof.errors import NullproofError, notice
 from nullproof.model.parameters import Alpha, Prior
 from nullproof.progress import Progress, within
 from nullproof.words import some
 
 
-@overload
-def poison(
-    index: CountIndex,
-    points: Any,
-    *,
-    threat: Literal["cells"] = "cells",
-    alpha: Alpha = 1.0,
-    prior: Prior = None,
-    own_missing: OwnMissing = "skip",
-    only: Only = None,
-    time_limit: float = 10.0,
-    steps: int | None = None,
-    seed: int = 0,
-    skip_unbreakable: bool = False,
-    on_progress: Progress | None = None,
-    key: Key | None = None,
-) -> Attack: ...
-@overload
-def poison(
-    index: CountIndex,
-    points: Any,
-    *,
-    threat: Literal["rows"],
-    alpha: Alpha = 1.0,
-    prior: Prior = None,
-    own_missing: OwnMissing = "skip",
-    time_limit: float = 10.0,
-    steps: int | None = None,
-    seed: int = 0,
-    skip_unbreakable: bool = False,
-    on_progress: Progress | None = None,
-    key: Key | None = None,
-) -> RowAttack: ...
 def poison(  # noqa: PLR0913
     index: CountIndex,
     points: Any,
@@ -79,7 +43,7 @@ def poison(  # noqa: PLR0913
     skip_unbreakable: bool = False,
     on_progress: Progress | None = None,
     key: Key | None = None,
-) -> Attack | RowAttack:
+) -> Attack:
     """Choose training cells to blank, or rows to add, so that no given point is certain any more.
 
     For one point the attack is a proven optimum. For several it is the best one found, never worse
@@ -121,7 +85,7 @@ def poison(  # noqa: PLR0913
     [(None, None), ('a', 'x'), ('a', 'x'), ('b', 'y')]
     >>> attack = poison(CountIndex.from_rows(rows, labels), [("b", "y")], threat="rows")
     >>> attack
-    RowAttack: 1 added row makes 1 certain point no longer certain (optimal)
+    Attack: 1 added row makes 1 certain point no longer certain (optimal)
     >>> attack.apply(rows, labels)[0][-1], attack.apply(rows, labels)[1][-1]
     (('b', 'y'), 'yes')
     """
@@ -142,28 +106,26 @@ def poison(  # noqa: PLR0913
         only=only,
     )
     places, copies, bound = _to_break(found, skip_unbreakable)
+    broken = found.take(places)
     if threat == "rows":
-        rows, rivals = joint_rows(found.take(places))
-        return RowAttack(_fallen_to(found, rivals, copies), bound, rows)
-    plans = [single_attack(found, place) for place in places.tolist()]
-    rivals = [rival for rival, _ in plans]
-    blanks = union(blanks for _, blanks in plans)
-    if len(plans) > 1 and _can_solve():
+        rows, rivals = joint_rows(broken)
+        return Attack(_fallen_to(found, rivals, copies), bound, added=rows)
+    problem = Problem.of(broken)
+    cells = union(problem, broken)
+    if len(places) > 1 and _can_solve():
         from nullproof.attacks.joint import solve
-        from nullproof.attacks.joint_problem import Problem
 
-        problem = Problem.of(found.take(places))
         cells, needed = solve(
             problem,
-            problem.cells_of(blanks),
+            cells,
             seconds=time_limit,
             rounds=steps,
             seed=seed,
             on_progress=within(on_progress, 0.1, 1.0),
         )
-        blanks, rivals = problem.blanks(cells), problem.fallen_to(cells)
         bound = max(bound, needed)
-    return Attack(_fallen_to(found, rivals, copies), bound, blanks)
+    rivals = problem.fallen_to(cells)
+    return Attack(_fallen_to(found, rivals, copies), bound, problem.blanks(cells))
 
 
 def _to_break(found: Radii, skip_unbreakable: bool) -> tuple[Places, Places, int]:
@@ -183,7 +145,7 @@ def _to_break(found: Radii, skip_unbreakable: bool) -> tuple[Places, Places, int
     broken = found.broken
     if not len(broken):
         return broken, broken, 0
-    first, copies = different(found.points.codes[:, broken])
+    first, copies = distinct(found.points.codes[:, broken])
     # Different points in the order in which they come.
     order = np.argsort(first)
     return broken[first[order]], np.argsort(order)[copies], int(found.radius[broken].max())
@@ -196,31 +158,29 @@ def _fallen_to(found: Radii, rivals: list[int], copies: Places) -> Radii:
     return replace(found, overtaker=overtaker)
 
 
-def single_attack(found: Radii, place: int) -> tuple[int, tuple[Cells, ...]]:
-    """Return the rival and the cells of a cheapest attack on one point.
-
-    An attack that lets the rival win outright is preferred to one that only makes a tie.
-    """
-    winner, steps = int(found.winner[place]), (int(found.n_raise[place]), int(found.n_lower[place]))
-    expected, codes = int(found.overtaker[place]), found.points.codes[:, place]
-    others = (k for k in range(found.model.m) if k not in (winner, expected))
-    ways = [(rival, True) for rival in (expected, *others)] + [(expected, False)]
-    for rival, strict in ways:
-        pair = np.array([[winner], [rival]], dtype=np.int32)
-        sides = Sides.of(found.model, codes[:, None], pair[0], pair[1], found.reach)
-        changes = spent(sides, *steps, strict=strict)
-        if changes is not None:
-            return rival, _blanks(found.reach.index, codes, (winner, rival), *changes)
-    raise AssertionError("no attack has as many cells as the radius")
+def union(problem: Problem, found: Radii) -> Ints:
+    """Return the cells per group that hold a cheapest attack on each point of the problem."""
+    cells = np.zeros(problem.n_groups, dtype=np.int64)
+    for point in range(problem.n_points):
+        cells = np.maximum(cells, _cells_alone(problem, found, point))
+    return cells
 
 
-def union(attacks: Iterable[Iterable[Cells]]) -> tuple[Cells, ...]:
-    """Join attacks: of each sort of cells, take as many as the largest of them takes."""
-    needed: dict[tuple[int, int, tuple[int, ...]], int] = {}
-    for cells in chain.from_iterable(attacks):
-        key = (cells.label, cells.feature, cells.candidates)
-        needed[key] = max(needed.get(key, 0), cells.n_cells)
-    return tuple(Cells(*key, n_cells) for key, n_cells in sorted(needed.items()))
+def _cells_alone(problem: Problem, found: Radii, point: int) -> Ints:
+    """Return the cells per group of a cheapest attack on one point."""
+    codes = problem.codes[:, [point]]
+    winner, rival = found.winner[[point]], found.overtaker[[point]]
+    sides = Sides.of(problem.model, codes, winner, rival, problem.reach)
+    lowered, raised = spent(sides, int(found.n_raise[point]), int(found.n_lower[point]))
+    cells = np.where(problem.lowers[:, point], np.array(lowered)[problem.feature], 0)
+    for j in np.flatnonzero(raised).tolist():
+        can_raise = problem.raises[:, point] & (problem.label == rival)
+        groups = np.flatnonzero(can_raise & (problem.feature == j))
+        # The largest groups first.
+        groups = groups[np.argsort(-problem.capacity[groups], kind="stable")]
+        room = problem.capacity[groups]
+        cells[groups] = np.clip(raised[j] - (np.cumsum(room) - room), 0, room)
+    return cells
 
 
 def _can_solve() -> bool:
@@ -231,28 +191,3 @@ def _can_solve() -> bool:
         'and its bound install it with: pip install "nullproof[attack]"'
     )
     return False
-
-
-def _blanks(
-    reachable: CountIndex,
-    codes: NDArray[np.int32],
-    labels: tuple[int, int],
-    lowered: list[int],
-    raised: list[int],
-) -> tuple[Cells, ...]:
-    """Turn changes of counts into cells: the winner's that hold the value, the rival's that do not."""
-    winner, rival = labels
-    blanks: list[Cells] = []
-    for j, code in enumerate(codes.tolist()):
-        if lowered[j]:
-            blanks.append(Cells(winner, j, (code,), lowered[j]))
-        left = raised[j]
-        known = reachable.exact(j)[:, rival]
-        known[min(code, len(known) - 1)] = 0
-        # The most frequent values first.
-        for value in np.argsort(-known, kind="stable").tolist():
-            part = min(left, int(known[value]))
-            if part:
-                blanks.append(Cells(rival, j, (value,), part))
-                left -= part
-    return tuple(blanks)

@@ -6,15 +6,17 @@ domain of one value has the factor 1 for every label, and a feature that is left
 ``a`` rows the rival's log support is, up to a constant, a sum of logarithms of ``a`` plus its counts,
 less one of ``a`` plus its number of rows for every loose feature; the winner's only has the second sum.
 
-Rows for several points are searched for: greedily by floats, then pruned, and verified with integers.
-More rows may undo an attack on another point, since they also make its winner or its rival more frequent.
-So every step looks at all points, and what is given is checked with `Model.exceeds`.
+Rows for several points are searched for greedily, then pruned. More rows may undo an attack on another
+point, since they also make its winner or its rival more frequent. So every step looks at the verdicts of
+all points.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,12 +34,12 @@ from nullproof.attacks.search import (
     first,
     solve_points,
 )
-from nullproof.counts.index import LEFT_OUT
+from nullproof.counts.index import CountIndex
 from nullproof.data.points import evenly
 from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
-from nullproof.model.verdicts import Verdicts
+from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.progress import Progress
 
 if TYPE_CHECKING:
@@ -295,57 +297,72 @@ class AddedRows(NamedTuple):
     n_rows: int
 
 
+def with_rows(index: CountIndex, added: Iterable[AddedRows]) -> CountIndex:
+    """Return the index of the longer table, without counting it."""
+    label_counts = index.label_counts.copy()
+    known = tuple(counts.copy() for counts in index.known)
+    for own in added:
+        label_counts[own.label] += own.n_rows
+        for counts, code in zip(known, own.codes, strict=True):
+            counts[code, own.label] += own.n_rows
+    return replace(index, label_counts=label_counts, known=known)
+
+
 def joint_rows(found: Radii) -> tuple[tuple[AddedRows, ...], list[int]]:
     """Return rows that break all points, different and breakable, and the label each falls to."""
-    search = RowSearch(found)
+    search = _RowSearch(found)
     if len(found) == 1:
         search.add(search.raising(0), int(found.n_raise[0]))
         search.add(search.lowering(0), int(found.n_lower[0]))
-    elif len(found) and not search.run(int(found.radius.max())):
+    elif len(found) and not search.run(max(1, int(found.radius.max()) // 4)):
         raise NullproofError(
             f"no rows were found that break all {len(found)} points at once, though each can be broken "
             "alone; rows that do may exist, for the search does not try all; attack fewer points"
         )
+    search.prune()
+    possible = search.judged(search.index).possible
+    possible[np.arange(len(found)), found.winner] = False
     rows = tuple(AddedRows(*kind, n) for kind, n in sorted(search.added.items()) if n)
-    return rows, [search.fallen_to(place) for place in range(len(found))]
+    return rows, possible.argmax(axis=1).tolist()
 
 
-class RowSearch:
-    """Points, the rows added so far, and what these do to each point."""
+class _RowSearch:
+    """Points and the rows added so far: greedy steps towards the fall of all points, then pruned."""
 
     def __init__(self, found: Radii) -> None:
-        model = self.model = found.model
-        self.codes, self.winner, self.rival = found.points.codes, found.winner, found.overtaker
-        self.points = np.arange(len(found))
-        # Points × labels × features: the winner's low counts, the others' high counts.
-        self.counts = np.empty((len(found), model.m, model.d), dtype=np.int64)
-        for j, codes in enumerate(self.codes):
-            self.counts[:, :, j] = model.high(j, codes)
-            self.counts[self.points, self.winner, j] = model.low(j, codes)[self.points, self.winner]
-        self.is_out = (model.index.n_values < self.codes.T) | (model.float_weights == 0)
-        self.added: dict[Kind, int] = {}
-        logs = [self._support(k, self.counts[:, k], 0) for k in range(model.m)]
-        self.logs = np.stack(logs, axis=1)
+        self.model, self.points = found.model, found.points
+        self.winner, self.rival = found.winner, found.overtaker
+        self.added: Counter[Kind] = Counter()
+        self.index = found.model.index
 
-    def run(self, most: int) -> bool:
-        """Add rows until all points are broken; return whether that was reached.
+    def add(self, kind: Kind, n_rows: int) -> None:
+        """Add some rows of one kind, or take them away."""
+        self.index = self._with(kind, n_rows)
+        self.added[kind] += n_rows
 
-        ``most`` is the largest radius; large steps are tried first, then smaller and larger ones.
-        """
-        counts, logs = self.counts.copy(), self.logs
-        for step in dict.fromkeys(max(1, size) for size in (most // 4, most // 32, most, 4 * most)):
-            self.counts, self.logs, self.added = counts.copy(), logs, {}
-            if self._run(step):
-                return True
-        return False
+    def _with(self, kind: Kind, n_rows: int) -> CountIndex:
+        return with_rows(self.index, [AddedRows(*kind, n_rows)])
 
-    def _run(self, step: int) -> bool:
+    def judged(self, index: CountIndex) -> Verdicts:
+        """Return the verdicts of a longer table."""
+        return verdicts(self.model.on(index), self.points)
+
+    def _stands(self, judged: Verdicts) -> NDArray[np.bool_]:
+        """Return which points have their label still for certain."""
+        return np.asarray(judged.winner == self.winner)
+
+    def run(self, step: int) -> bool:
+        """Add rows, at first ``step`` at a time, until all points are broken; tell whether they are."""
         for _ in range(_ROUNDS):
-            standing = self._standing()
+            judged = self.judged(self.index)
+            standing = np.flatnonzero(self._stands(judged))
             if not len(standing):
-                self._prune()
-                return all(self.fallen_to(place) >= 0 for place in self.points.tolist())
-            kind = self._best(standing, step)
+                return True
+            offering = evenly(standing, _OFFERING).tolist()
+            kinds = {*self.added}.union(map(self.raising, offering), map(self.lowering, offering))
+            # Where no row helps that is best for one point, rows with one other value may.
+            tried, left = (sorted(kinds), self._near(kinds)), self._left(judged)
+            kind = next(filter(None, (self._best(own, step, left) for own in tried)), None)
             if kind is not None:
                 self.add(kind, step)
             elif step > 1:
@@ -357,12 +374,12 @@ class RowSearch:
     def raising(self, place: int) -> Kind:
         """Return a row of a point's rival that agrees with it wherever a row can."""
         label, sizes = int(self.rival[place]), self.model.index.n_values.tolist()
-        pairs = enumerate(zip(self.codes[:, place].tolist(), sizes, strict=True))
+        pairs = enumerate(zip(self.points.codes[:, place].tolist(), sizes, strict=True))
         return label, tuple(c if c < size else self._usual(j, label, -1) for j, (c, size) in pairs)
 
     def lowering(self, place: int) -> Kind:
         """Return a row of a point's winner that disagrees with it wherever a row can."""
-        label, codes = int(self.winner[place]), self.codes[:, place].tolist()
+        label, codes = int(self.winner[place]), self.points.codes[:, place].tolist()
         return label, tuple(self._usual(j, label, code) for j, code in enumerate(codes))
 
     def _usual(self, j: int, label: int, but: int) -> int:
@@ -372,23 +389,22 @@ class RowSearch:
             known[but] = -1
         return int(known.argmax())
 
-    def _best(self, standing: NDArray[np.intp], step: int) -> Kind | None:
-        """Return the row of which ``step`` more bring the standing points furthest, if any helps.
-
-        Where none of those does that are best for one point, rows with one other value are tried.
-        """
-        offering = evenly(standing, _OFFERING).tolist()
-        kinds = {kind for place in offering for kind in (self.raising(place), self.lowering(place))}
-        kinds |= {*self.added}
-        return self._helping(sorted(kinds), step) or self._helping(self._near(kinds), step)
-
-    def _helping(self, kinds: Iterable[Kind], step: int) -> Kind | None:
-        best, least = None, self._deficit(self.logs) - _CLEAR
+    def _best(self, kinds: Iterable[Kind], step: int, left: float) -> Kind | None:
+        """Return the row of which ``step`` more bring the standing points furthest, if any helps."""
+        best, least = None, left - _CLEAR
         for kind in kinds:
-            deficit = self._deficit(self._with(kind, step))
-            if deficit < least:
-                best, least = kind, deficit
+            left = self._left(self.judged(self._with(kind, step)))
+            if left < least:
+                best, least = kind, left
         return best
+
+    def _left(self, judged: Verdicts) -> float:
+        """Return how far all standing points together are from falling."""
+        places = np.flatnonzero(self._stands(judged))
+        winner, rivals = self.winner[places], judged.max_log[places]
+        own = judged.min_log[places, winner]
+        rivals[np.arange(len(places)), winner] = -np.inf
+        return float(np.clip(own - rivals.max(axis=1), 0, _FAR).sum())
 
     def _near(self, kinds: set[Kind]) -> Iterable[Kind]:
         """Give rows that differ from some in one value, at most a few hundred."""
@@ -400,73 +416,14 @@ class RowSearch:
         )
         return islice(near, _MOST_NEAR)
 
-    def _prune(self) -> None:
+    def prune(self) -> None:
         """Take rows away as long as all points stay broken."""
         for kind in sorted(self.added, key=lambda kind: self.added[kind]):
             size = 1 << max(self.added[kind].bit_length() - 1, 0)
             while size:
                 if self.added[kind] >= size:
-                    self.add(kind, -size)
-                    if not len(self._standing()):
+                    spared = self.judged(self._with(kind, -size))
+                    if not self._stands(spared).any():
+                        self.add(kind, -size)
                         continue
-                    self.add(kind, size)
                 size //= 2
-
-    def add(self, kind: Kind, n_rows: int) -> None:
-        """Add some rows of one kind, or take them away."""
-        self.logs = self._with(kind, n_rows)
-        self.counts[:, kind[0]] += n_rows * self._agrees(kind)
-        self.added[kind] = self.added.get(kind, 0) + n_rows
-
-    def _with(self, kind: Kind, n_rows: int) -> Floats:
-        """Return the log supports after so many rows more of one kind."""
-        label, logs = kind[0], self.logs.copy()
-        counts = self.counts[:, label] + n_rows * self._agrees(kind)
-        logs[:, label] = self._support(label, counts, self._n_added(label) + n_rows)
-        return logs
-
-    def _agrees(self, kind: Kind) -> Ints:
-        """Points × features: 1 where a row of this kind agrees with the point."""
-        return np.asarray(np.array(kind[1]) == self.codes.T, dtype=np.int64)
-
-    def _n_added(self, label: int) -> int:
-        return sum(n_rows for kind, n_rows in self.added.items() if kind[0] == label)
-
-    def _support(self, label: int, counts: Ints, n_added: int) -> Floats:
-        model, alpha = self.model, float(self.model.alpha)
-        n_rows = float(model.index.label_counts[label]) + n_added
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            terms = np.log((counts + alpha) / (n_rows + alpha * model.index.n_values))
-            share = np.log(n_rows) if model.prior_is_counted else model.log_prior[label]
-            logs = np.where(self.is_out, 0.0, model.float_weights * terms).sum(axis=1) + share
-        return np.asarray(np.maximum(np.nan_to_num(logs, nan=-np.inf), -_FAR * 10))
-
-    def _lead(self, logs: Floats) -> Floats:
-        """Return how far the best rival of each point is ahead of its winner; negative while it stands."""
-        others = logs.copy()
-        others[self.points, self.winner] = -math.inf
-        lead: Floats = others.max(axis=1) - logs[self.points, self.winner]
-        return np.clip(lead, -_FAR, _FAR)
-
-    def _deficit(self, logs: Floats) -> float:
-        """Return how far all standing points together are from falling."""
-        return float(-np.minimum(self._lead(logs), 0).sum())
-
-    def _standing(self) -> NDArray[np.intp]:
-        """Return the points whose label is still certain; integers decide where floats are close."""
-        lead = self._lead(self.logs)
-        stands = lead < 0
-        for place in np.flatnonzero(np.abs(lead) <= _CLEAR).tolist():
-            stands[place] = self.fallen_to(place) < 0
-        return np.flatnonzero(stands)
-
-    def fallen_to(self, place: int) -> int:
-        """Return a label that the winner of a point no longer exceeds, -1 if there is none."""
-        winner = int(self.winner[place])
-        counts = np.where(self.is_out[place], LEFT_OUT, self.counts[place]).tolist()
-        for rival in range(self.model.m):
-            added = self._n_added(winner), self._n_added(rival)
-            pair = winner, counts[winner], rival, counts[rival]
-            if rival != winner and not self.model.exceeds(*pair, added=added):
-                return rival
-        return -1

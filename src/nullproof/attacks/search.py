@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.data.points import distinct
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
 from nullproof.progress import Progress, over
@@ -72,7 +73,7 @@ def solve_points(
     """
     if not len(places):
         return best
-    first, copies = different(codes[:, places])
+    first, copies = distinct(codes[:, places])
     originals = places[first]
     blocks = [originals[start : start + _BLOCK] for start in range(0, len(originals), _BLOCK)]
     for block in over(blocks, what, on_progress):
@@ -85,17 +86,6 @@ def solve_points(
     for own, values in zip(vars(best).values(), vars(copied).values(), strict=True):
         own[places] = values
     return best
-
-
-def different(codes: Codes) -> tuple[Places, Places]:
-    """Return where each different point (features × points) comes first, and which of these each one is."""
-    keys = np.zeros(codes.shape[1], dtype=np.uint64)
-    for row in codes:
-        keys = keys * np.uint64(0x9E3779B97F4A7C15) + row.astype(np.uint64)
-    _, first, copies = np.unique(keys, return_index=True, return_inverse=True)
-    if (codes[:, first[copies]] != codes).any():
-        _, first, copies = np.unique(codes, axis=1, return_index=True, return_inverse=True)
-    return first, copies.ravel()
 
 
 def counts_of(
@@ -144,9 +134,6 @@ class Race:
     slack
         The error of every difference of log supports.
     """
-
-    # Where it is enough to look at some numbers, no more ranges than this are looked at.
-    most_ranges = math.inf
 
     def __init__(self, known: Floats, slack: float) -> None:
         self.known, self.best, self.slack = known, known.copy(), slack
@@ -209,7 +196,7 @@ class Race:
         every = [tried]
         same = np.flatnonzero(tried.race[1:] == tried.race[:-1])
         left, right = tried.take(same), tried.take(same + 1)
-        while 0 < len(left.race) < self.most_ranges:
+        while len(left.race):
             is_open = self._least_between(left, right) < self.best[left.race]
             left, right = left.take(is_open), right.take(is_open)
             halves = np.floor(np.asarray(left.n_lower + right.n_lower, dtype=np.float64) / 2)

@@ -16,13 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.cleaning.order import Group, Order, column_costs, contenders, mostly_missing
+from nullproof.cleaning.order import Group, Order, contenders, mostly_missing
 from nullproof.cleaning.plan import Cell, CleaningPlan, rows_by_group
 from nullproof.counts.index import CountIndex
-from nullproof.counts.update import fill_codes
 from nullproof.data.edits import TrainingTable
 from nullproof.data.points import OwnMissing, Points
-from nullproof.data.schema import Feature, encode, n_outside
+from nullproof.data.schema import Feature, Schema, encode
 from nullproof.data.sources import read_column
 from nullproof.data.types import as_number, at_microseconds, is_missing, parsed_date, text
 from nullproof.errors import NullproofError
@@ -59,8 +58,6 @@ class Cleaner:
         The points that matter.
     table
         The table that was counted, with ``labels`` beside it where it was counted from plain rows.
-    costs
-        As for `cleaning_plan`.
     bias
         As for `cleaning_plan`: points are done when they hold up to it. Each answer changes the
         counts, and with them what the bias assumes of the cells that are left.
@@ -85,7 +82,6 @@ class Cleaner:
         table: Any,
         labels: Sequence[Any] | None = None,
         *,
-        costs: Mapping[str, float] | None = None,
         alpha: Alpha = 1.0,
         prior: Prior = None,
         own_missing: OwnMissing = "skip",
@@ -97,7 +93,6 @@ class Cleaner:
         refuse(index, self.points, "Cleaner")
         self.training = TrainingTable.open(index.schema, table, labels)
         self.values: dict[Cell, Any] = {}
-        self._costs = column_costs(index, costs)
         self._rows = rows_by_group(index, self.training)
 
     # The state of the work ------------------------------------------------------------------------
@@ -180,7 +175,7 @@ class Cleaner:
     # Proposals ------------------------------------------------------------------------------------
 
     def next(self, n_cells: int = 1) -> list[Cell]:
-        """Propose cells to look up: those that probably bring the most points for the least cost."""
+        """Propose cells to look up: those that probably bring the most points."""
         if not isinstance(n_cells, int | np.integer) or n_cells < 1:
             raise NullproofError(f"next was asked for {n_cells!r} cells; ask for 1 or more")
         proposed: list[Cell] = []
@@ -212,7 +207,7 @@ class Cleaner:
         left = np.flatnonzero(~self.done)
         points = self.points.take(left)
         contending = contenders(self.model, points, self.verdicts.take(left))
-        return Order(self.model, points, contending, self._costs)
+        return Order(self.model, points, contending)
 
     # Answers --------------------------------------------------------------------------------------
 
@@ -221,13 +216,13 @@ class Cleaner:
 
         A text is read as a value of its column, as in a worksheet.
         """
-        self.take(self._checked(answers))
+        self.take(self.checked(answers))
 
     def take(self, fills: Sequence[Fill]) -> None:
         """Take answers that were checked, as codes."""
         index, owners = self.index, self.training.row_labels
         for j, rows, codes, values in fills:
-            index = fill_codes(index, j, owners[rows], codes)
+            index = index.filled(j, owners[rows], codes)
             name = index.features[j]
             self.values |= {
                 Cell(row, name): value for row, value in zip(rows.tolist(), values, strict=False)
@@ -285,13 +280,19 @@ class Cleaner:
             raise NullproofError(f"{path} was saved for another table; give that one")
         self.fill(saved)
 
-    def _checked(self, answers: Mapping[Any, Any]) -> list[Fill]:
-        """Check answers; the first that cannot be taken is an error, and then none is."""
+    def checked(
+        self, answers: Mapping[Any, Any], where: Mapping[Any, str] | None = None
+    ) -> list[Fill]:
+        """Check answers; all that are no values of their columns are one error, and then none is taken.
+
+        ``where`` says where the answer for a cell stands, if not by its row and column.
+        """
         if not isinstance(answers, Mapping):
             raise NullproofError(
                 f"the answers are a {type(answers).__name__}; give a mapping from (row, column) to a value"
             )
         by_feature: dict[int, list[tuple[int, int, Any]]] = {}
+        wrong = []
         for cell, value in answers.items():
             if not (isinstance(cell, tuple) and len(cell) == 2):
                 raise NullproofError(
@@ -299,20 +300,19 @@ class Cleaner:
                 )
             row, column = cell
             j = self._feature(row, column)
-            feature, where = self.index.schema.features[j], f"row {row}, column {column!r}"
-            plain = read_answer(feature, value, where) if isinstance(value, str) else value
-            self._refuse_spelled(feature, plain, where)
-            by_feature.setdefault(j, []).append((int(row), code_of(feature, plain, where), plain))
-        return [*_fills(by_feature)]
-
-    def _refuse_spelled(self, feature: Feature, value: Any, where: str) -> None:
-        """Reject an answer that means missing in this table, such as a named -999."""
-        missing = self.index.schema.missing
-        rule = missing.settled(feature.name, feature.kind, feature.domain, in_file=False)
-        if rule.is_missing(text(value)):
+            try:
+                plain, code = _read_answer(self.index.schema, j, value)
+            except NullproofError as problem:
+                place = f"row {row}, column {column!r}" if where is None else where[cell]
+                wrong.append(f"{place}: {problem}")
+            else:
+                by_feature.setdefault(j, []).append((int(row), code, plain))
+        if wrong:
             raise NullproofError(
-                f"the answer {value!r} for {where} means missing in this table; leave the cell out"
+                f"{many(len(wrong), 'answer')} cannot be taken: {'; '.join(wrong)}; mend what is wrong, or "
+                "leave the cell out"
             )
+        return [*_fills(by_feature)]
 
     def _feature(self, row: Any, column: Any) -> int:
         """Return the feature of a missing cell without an answer; anything else is an error."""
@@ -355,66 +355,50 @@ def _fills(by_feature: Mapping[int, list[tuple[int, int, Any]]]) -> Iterator[Fil
 # One answer ---------------------------------------------------------------------------------------
 
 
-def read_answer(feature: Feature, written: str, where: str) -> Any:
-    """Read an answer that was written as text as a value of its column; ``where`` names the cell."""
-    _refuse_missing(written, where)
+def _read_answer(schema: Schema, j: int, value: Any) -> tuple[Any, int]:
+    """Return an answer as a value of its column, with its code; an error says what is wrong with it."""
+    feature, missing = schema.features[j], schema.missing
+    if is_missing(value):
+        raise NullproofError("it is missing too")
+    plain = _typed(feature, value) if isinstance(value, str) else value
+    # Such as a -999 that was named.
+    rule = missing.settled(feature.name, feature.kind, feature.domain, in_file=False)
+    if rule.is_missing(text(plain)):
+        raise NullproofError(f"{value!r} means missing in this table")
     try:
-        return _typed(feature, written)
-    except ValueError:
-        kind = {"number": "a number", "code": "a whole number", "date": "a date"}
-        raise NullproofError(
-            f"the answer {written!r} for {where} is not {kind.get(feature.kind, 'true or false')}"
-        ) from None
-
-
-def code_of(feature: Feature, value: Any, where: str) -> int:
-    """Return the code of an answer, which must be a value of the column."""
-    _refuse_missing(value, where)
-    try:
-        encoded = encode(feature, read_column(feature.name, [value]))
+        encoded = encode(feature, read_column(feature.name, [plain]))
     except NullproofError as problem:
-        raise NullproofError(f"the answer {value!r} for {where} does not fit: {problem}") from None
+        raise NullproofError(f"{value!r} does not fit: {problem}") from None
     code = int(encoded.codes[0])
     # A bin takes any number between its edges, but a column may show a few numbers only.
-    is_odd = feature.shows_single_values and text(value) not in feature.codes
-    several = isinstance(value, list | tuple | set | frozenset | np.ndarray)
+    is_odd = feature.shows_single_values and text(plain) not in feature.codes
+    several = isinstance(plain, list | tuple | set | frozenset | np.ndarray)
     if several or is_odd or not 0 <= code < feature.n_values:
         raise NullproofError(
-            f"the answer {value!r} for {where} is not one of its values ({some(feature.values, 6)})"
+            f"{value!r} is not one of the values of {feature.name!r} ({some(feature.values, 6)})"
         )
-    return code
-
-
-def is_beyond(feature: Feature, written: str) -> bool:
-    """Return whether an answer that fits lies beyond all that the table shows in that column."""
-    answer = read_answer(feature, written, "")
-    return n_outside(feature, read_column(feature.name, [answer])) > 0
-
-
-def fits(feature: Feature, written: str) -> bool:
-    """Return whether a text is a value of a column."""
-    try:
-        code_of(feature, read_answer(feature, written, ""), "")
-    except NullproofError:
-        return False
-    return True
-
-
-def _refuse_missing(value: Any, where: str) -> None:
-    if is_missing(value):
-        raise NullproofError(f"the answer for {where} is missing too; leave the cell out")
+    return plain, code
 
 
 def _typed(feature: Feature, written: str) -> Any:
     """Return a text as a value of the kind of its column."""
     if feature.kind == "category":
         return written
+    value: Any
+    stripped = written.strip()
     if feature.kind == "boolean":
-        if written.strip().lower() not in ("true", "false"):
-            raise ValueError
-        return written.strip().lower() == "true"
-    # As a file is read: other readers round large integers, and cut moments to microseconds.
-    value = parsed_date(written) if feature.kind == "date" else as_number(written)
-    if value is None:
-        raise ValueError
-    return at_microseconds(value) if feature.kind == "date" else value
+        value = {"true": True, "false": False}.get(stripped.lower())
+    elif feature.kind == "date":
+        moment = parsed_date(written)
+        value = None if moment is None else at_microseconds(moment)
+    else:
+        # As a file is read: other readers round large integers.
+        value = as_number(written)
+    if value is not None:
+        return value
+    if stripped in feature.values:
+        raise NullproofError(f"{written!r} is a range of {feature.name!r}; write the number itself")
+    kinds = {"number": "a number", "code": "a whole number", "date": "a date"}
+    raise NullproofError(
+        f"{written!r} is not {kinds.get(feature.kind, 'true or false')}, as {feature.name!r} needs"
+    )

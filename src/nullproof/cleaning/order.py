@@ -4,14 +4,12 @@ The missing cells of one label and one feature form a *group*: they are intercha
 values are known. A point is done once the least support of its probable winner exceeds the greatest
 support of every rival. Filling a group closes a part of that gap, by what its cells will probably
 hold. The score of a group is what it closes, summed over the points that are not done, those near
-their goal first, per unit of cost. Only the order of work depends on these floats, never a verdict.
+their goal first, per cell. Only the order of work depends on these floats, never a verdict.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,11 +17,9 @@ from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.data.points import Points, evenly
-from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats, Integers
 from nullproof.model.model import Model
 from nullproof.model.verdicts import Verdicts, point_counts, verdicts
-from nullproof.words import some
 
 Booleans = NDArray[np.bool_]
 Group = tuple[int, int]  # label and feature
@@ -52,21 +48,6 @@ def mostly_missing(index: CountIndex) -> Booleans:
     n_missing = index.n_open.sum(axis=1)
     enough_rows = index.n_rows >= _FEWEST_ROWS
     return np.asarray((n_missing > MOSTLY_MISSING * index.n_rows) & enough_rows)
-
-
-def column_costs(index: CountIndex, costs: Mapping[str, float] | None) -> Floats:
-    """Return the cost of a cell of each feature; 1 for those that ``costs`` does not name."""
-    costs = {} if costs is None else costs
-    if not isinstance(costs, Mapping):
-        raise NullproofError(f"costs is {costs!r}; give a cost by column name, {{'age': 2}}")
-    for name, cost in costs.items():
-        if name not in index.schema.position:
-            raise NullproofError(
-                f"costs names {name!r}, which is no feature; they are {some(index.features, 8)}"
-            )
-        if not (isinstance(cost, Real) and 0 < cost < math.inf):
-            raise NullproofError(f"the cost of {name!r} is {cost!r}; give a number above 0")
-    return np.array([float(costs.get(name, 1.0)) for name in index.features])
 
 
 # Which cells can matter ---------------------------------------------------------------------------
@@ -144,14 +125,11 @@ class Order:
         The points that are not done.
     contending
         Their `contenders`.
-    costs
-        The cost of a cell of each feature.
     """
 
-    def __init__(self, model: Model, points: Points, contending: Booleans, costs: Floats) -> None:
+    def __init__(self, model: Model, points: Points, contending: Booleans) -> None:
         self.n_cells = open_cells(model)
         self.matters = cells_that_matter(self.n_cells, points, contending)
-        self._costs = np.maximum(self.n_cells, 1) * costs
         most = max(_FEWEST_POINTS, min(_MOST_POINTS, _MOST_TERMS // (model.m * model.d)))
         sample = evenly(np.flatnonzero(contending.any(axis=1)), most)
         self._weigh(model, points.take(sample), contending[sample])
@@ -177,11 +155,11 @@ class Order:
         self._gaps = high.sum(axis=2).T + prior - least[:, None]
 
     def scores(self) -> Floats:
-        """Return what the groups bring per unit of cost, labels × features."""
+        """Return what the groups bring per cell, labels × features."""
         gaps = np.where(self._rivals, np.maximum(self._gaps, _TINY), 0.0).sum(axis=1)
         weights = self._times * np.maximum(gaps, _NEAR) ** -0.5
         closed: Floats = np.matmul(weights[:, None, :], self._closes)[:, 0, :]
-        return closed / self._costs
+        return closed / np.maximum(self.n_cells, 1)
 
     def ranking(self) -> list[Group]:
         """Return the groups that matter by their scores of now, the best first."""

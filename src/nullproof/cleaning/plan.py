@@ -7,11 +7,10 @@ show a `CleaningPlan`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +21,6 @@ from nullproof.cleaning.order import (
     Group,
     Order,
     cells_that_matter,
-    column_costs,
     contenders,
     mostly_missing,
 )
@@ -30,8 +28,8 @@ from nullproof.counts.index import CountIndex
 from nullproof.data.edits import TrainingTable
 from nullproof.data.points import Key, OwnMissing, Points
 from nullproof.data.sources import native_frame
+from nullproof.data.types import is_whole
 from nullproof.errors import NullproofError
-from nullproof.model.bias import Floats
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
 from nullproof.model.verdicts import HOLDS, Verdicts, verdicts
@@ -366,8 +364,7 @@ def cleaning_plan(
     index: CountIndex,
     points: Any,
     *,
-    budget: float | None = None,
-    costs: Mapping[str, float] | None = None,
+    budget: int | None = None,
     alpha: Alpha = 1.0,
     prior: Prior = None,
     own_missing: OwnMissing = "skip",
@@ -382,9 +379,7 @@ def cleaning_plan(
     points
         The points that matter: a data frame, a file, an array or a list of rows.
     budget
-        The most cells to look up or, with ``costs``, the most that they may cost; None for no limit.
-    costs
-        The cost of a cell by column name; 1 for columns that are not named.
+        The most cells to look up; None for no limit.
     own_missing
         ``"skip"`` only: points are predicted from the cells that they know.
     bias
@@ -411,7 +406,6 @@ def cleaning_plan(
         encoded,
         verdicts(model, encoded),
         budget=budget,
-        costs=costs,
         on_progress=on_progress,
     )
 
@@ -421,26 +415,22 @@ def plan_of(
     points: Points,
     found: Verdicts,
     *,
-    budget: float | None = None,
-    costs: Mapping[str, float] | None = None,
+    budget: int | None = None,
     on_progress: Progress | None = None,
 ) -> CleaningPlan:
     """Plan for points whose verdicts are known; options as for `cleaning_plan`."""
     index = model.index
     refuse(index, points, "cleaning_plan")
-    each = column_costs(index, costs)
-    if budget is not None and not (isinstance(budget, Real) and budget >= each.min()):
-        raise NullproofError(
-            f"budget is {budget!r}; give a number of cells, at least {each.min():g}, or what they may cost"
-        )
+    if budget is not None and not (is_whole(budget) and budget > 0):
+        raise NullproofError(f"budget is {budget!r}; give a whole number of cells, at least 1")
     left = np.flatnonzero(~found.certain)
     contending = contenders(model, points.take(left), found.take(left))
-    order = Order(model, points.take(left), contending, each)
+    order = Order(model, points.take(left), contending)
     excluded = mostly_missing(index)
     wanted = order.matters.any(axis=0)
     n_for_certainty = _n_for_certainty(model, points, order)
     order.matters[:, excluded] = False
-    parts, expected = _best_parts(model, points, found, order, each, budget, on_progress)
+    parts, expected = _best_parts(model, points, found, order, budget, on_progress)
     steps = tuple(
         Step(index.labels[part.label], index.features[part.feature], part.n_cells, after)
         for part, after in zip(parts, expected, strict=True)
@@ -485,30 +475,28 @@ def _best_parts(
     points: Points,
     found: Verdicts,
     order: Order,
-    costs: Floats,
-    budget: float | None,
+    budget: int | None,
     on_progress: Progress | None,
 ) -> tuple[list[Part], list[float]]:
     """Return the parts of the plan, and how many points are expected to be done after each.
 
-    Groups are scored as if they were filled whole. A budget that cannot buy the first of them may bring
-    more if it is spent on groups that it can buy, so both are tried.
+    Groups are scored as if they were filled whole. A budget that is too small for the first of them may
+    bring more if it is spent on smaller groups, so both are tried.
     """
     parts = [*_split(order)]
-    tries = [[*_affordable(parts, budget, costs)]]
+    tries = [[*_within(budget, parts)]]
     if budget is not None:
-        prices = order.n_cells * costs
-        whole = sorted(parts, key=lambda part: prices[part.label, part.feature] > float(budget))
-        tries += [[*_affordable(whole, budget, costs)]] if whole != parts else []
+        small = sorted(parts, key=lambda part: order.n_cells[part.label, part.feature] > budget)
+        tries += [[*_within(budget, small)]] if small != parts else []
     forecasts = [
         forecast(
             model,
             points,
             found.certain,
-            bought,
+            tried,
             within(on_progress, 0.2 + 0.8 * k / len(tries), 0.2 + 0.8 * (k + 1) / len(tries)),
         )
-        for k, bought in enumerate(tries)
+        for k, tried in enumerate(tries)
     ]
     return max(zip(tries, forecasts, strict=True), key=lambda each: each[1][-1] if each[1] else 0)
 
@@ -525,15 +513,14 @@ def _split(order: Order) -> Iterator[Part]:
             yield Part(label, feature, size)
 
 
-def _affordable(parts: Iterable[Part], budget: float | None, costs: Floats) -> Iterator[Part]:
-    """Yield the parts that a budget allows; of the first that is too dear, as many cells as it can."""
-    left = math.inf if budget is None else float(budget)
+def _within(budget: int | None, parts: Iterable[Part]) -> Iterator[Part]:
+    """Yield the parts that a budget allows; of the first that is too large, as many cells as it can."""
+    left = math.inf if budget is None else budget
     for part in parts:
-        cost = float(costs[part.feature])
-        n_bought = min(part.n_cells, left / cost * (1 + 1e-12))
-        if n_bought >= 1:
-            yield part._replace(n_cells=int(n_bought))
-        left -= int(n_bought) * cost
+        n_cells = int(min(part.n_cells, left))
+        if n_cells:
+            yield part._replace(n_cells=n_cells)
+        left -= n_cells
 
 
 def missing_rows(

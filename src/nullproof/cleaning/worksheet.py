@@ -20,12 +20,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.cleaning.cleaner import Cleaner, code_of, fits, is_beyond
+from nullproof.cleaning.cleaner import Cleaner, Fill
 from nullproof.cleaning.plan import Cell, CleaningPlan, plan_of
 from nullproof.counts.index import CountIndex
 from nullproof.data.edits import set_cells
 from nullproof.data.points import Points, key_at
-from nullproof.data.sources import FileOptions, Reading, Table, open_table
+from nullproof.data.schema import Schema, n_outside
+from nullproof.data.sources import FileOptions, Reading, Table, open_table, read_column
 from nullproof.data.texts import plain_text
 from nullproof.data.types import as_number, text
 from nullproof.errors import NullproofError, missing_extra, notice
@@ -33,13 +34,12 @@ from nullproof.model.model import Model
 from nullproof.model.verdicts import verdicts
 from nullproof.progress import Progress
 from nullproof.results.files import shown_in_spreadsheets, taken_from_spreadsheets, write_whole
-from nullproof.words import cut, many, some
+from nullproof.words import cut, many
 
 ENDINGS = (".csv", ".xlsx")
 NEEDED = ("row", "column", "value", "check")
 Line = dict[str, str]
 _UNKNOWN = "?"
-_SHOWN = 6
 _MOST_CANDIDATES, _BETWEEN = 8, " | "
 _WIDEST = 60
 _MOST_DIGITS = 19
@@ -63,7 +63,7 @@ class Work:
     open_training
         Returns the training table when it is first needed.
     options
-        ``alpha``, ``prior``, ``bias`` and ``costs``, as for `cleaning_plan`.
+        ``alpha``, ``prior`` and ``bias``, as for `cleaning_plan`.
     key
         The column that names rows.
     same_rows
@@ -85,7 +85,6 @@ class Work:
     ) -> None:
         self.index, self.points = index, points
         self._open_training, self._options = open_training, dict(options)
-        self._costs = self._options.pop("costs", None)
         self._key, self._same_rows, self._lines = key, same_rows, lines
         self._has_answers = False
 
@@ -93,7 +92,7 @@ class Work:
     def cleaner(self) -> Cleaner:
         """The cleaner of the table, which is only needed for cells and answers."""
         table = self._open_training()
-        return Cleaner(self.index, self.points, table, costs=self._costs, **self._options)
+        return Cleaner(self.index, self.points, table, **self._options)
 
     @property
     def model(self) -> Model:
@@ -113,16 +112,18 @@ class Work:
                         "them"
                     )
                 answers[cell] = answer
-        _refuse_misfits(self.cleaner, answers)
-        _warn_of_slips(self.index, answers)
+        places = {cell: answer.where for cell, answer in answers.items()}
+        values = {cell: answer.value for cell, answer in answers.items()}
+        fills = self.cleaner.checked(values, places)
+        _warn_of_slips(self.index.schema, fills, places)
         before = self.cleaner.done
-        self.cleaner.fill({cell: answer.value for cell, answer in answers.items()})
+        self.cleaner.take(fills)
         self._has_answers = True
         if self._same_rows:
-            self.points = self._repaired_points()
+            self.points = self._repaired_points(fills)
         return {"n_answers": len(answers), **self._progress(before)}
 
-    def plan(self, budget: float | None, on_progress: Progress | None = None) -> CleaningPlan:
+    def plan(self, budget: int | None, on_progress: Progress | None = None) -> CleaningPlan:
         """Plan what is left to do."""
         model = self.model
         return plan_of(
@@ -130,7 +131,6 @@ class Work:
             self.points,
             verdicts(model, self.points),
             budget=budget,
-            costs=self._costs,
             on_progress=on_progress,
         )
 
@@ -140,12 +140,11 @@ class Work:
         write_worksheet(path, self.cleaner, cells, self._key, self._lines())
         return len(cells)
 
-    def _repaired_points(self) -> Points:
+    def _repaired_points(self, fills: Sequence[Fill]) -> Points:
         """Return the points with the answers to cells of their own rows."""
-        schema, codes = self.index.schema, self.points.codes.copy()
-        for cell, value in self.cleaner.values.items():
-            j = schema.position[cell.column]
-            codes[j, cell.row] = code_of(schema.features[j], value, "")
+        codes = self.points.codes.copy()
+        for fill in fills:
+            codes[fill.feature, fill.rows] = fill.codes
         assert self.points.frame is not None
         filled = set_cells(self.points.frame, self.cleaner.changes())
         return replace(self.points, codes=codes, source=filled)
@@ -371,40 +370,15 @@ def _named(cell: Cell) -> str:
     return f"row {cell.row}, column {cell.column!r}"
 
 
-def _refuse_misfits(cleaner: Cleaner, answers: Mapping[Cell, Answer]) -> None:
-    """Reject answers that are no values of their columns, all of them in one message."""
-    schema = cleaner.index.schema
-    misfits: dict[str, list[Answer]] = {}
-    for cell, answer in answers.items():
-        if not fits(schema.features[schema.position[cell.column]], answer.value):
-            misfits.setdefault(cell.column, []).append(answer)
-    if not misfits:
-        return
-    n_misfits, listed, is_range = 0, list[str](), False
-    for column, wrong in misfits.items():
-        values = schema.features[schema.position[column]].values
-        lines = "; ".join(f"{answer.where}: {cut(repr(answer.value))}" for answer in wrong)
-        listed.append(f"{column!r} has {some(values, _SHOWN)} ({lines})")
-        n_misfits += len(wrong)
-        is_range |= any(answer.value.strip() in values for answer in wrong)
-    what = "answer is no value of its column"
-    if n_misfits > 1:
-        what = "answers are no values of their columns"
-    ranges = "write the number itself rather than the range it lies in, " if is_range else ""
-    raise NullproofError(
-        f"{n_misfits:,} {what}: {', '.join(listed)}; {ranges}mend the lines, or write ? where a value is "
-        "not known"
-    )
-
-
-def _warn_of_slips(index: CountIndex, answers: Mapping[Cell, Answer]) -> None:
+def _warn_of_slips(schema: Schema, fills: Sequence[Fill], places: Mapping[Cell, str]) -> None:
     """Warn about numbers beyond all others of their columns: they may be slips."""
-    schema = index.schema
-    beyond = [
-        f"{answer.where}: {cell.column!r} is {answer.value}"
-        for cell, answer in answers.items()
-        if is_beyond(schema.features[schema.position[cell.column]], answer.value)
-    ]
+    beyond = []
+    for fill in fills:
+        feature = schema.features[fill.feature]
+        for row, value in zip(fill.rows.tolist(), fill.values, strict=True):
+            if n_outside(feature, read_column(feature.name, [value])):
+                place = places[Cell(row, feature.name)]
+                beyond.append(f"{place}: {feature.name!r} is {text(value)}")
     if beyond:
         notice(
             f"{many(len(beyond), 'answer')} beyond all that the column shows, taken as its first or last "

@@ -97,7 +97,7 @@ OPTIONS: dict[str, Option] = {
         "Chance fills missing cells as 'observed' in their label and column, or 'uniform'.",
         default="observed",
     ),
-    "budget": Option("N", "The most cells.", float),
+    "budget": Option("N", "The most cells.", int),
     "answers": Option("FILE", "A worksheet, filled in.", many=True),
     "repaired": Option("FILE", "Write TRAIN with the answers.", Path),
     "compare": Option("JSON", "A report as JSON to put beside this one.", Path),

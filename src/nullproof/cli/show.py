@@ -32,12 +32,12 @@ from nullproof.words import (
 
 if TYPE_CHECKING:
     from nullproof.attacks.accuracy import AccuracyCurve
-    from nullproof.attacks.attack import Attack, RowAttack
+    from nullproof.attacks.attack import Attack
     from nullproof.attacks.radius import Radii
     from nullproof.auditing import Audit
     from nullproof.cleaning.plan import CleaningPlan
     from nullproof.counts.index import CountIndex
-    from nullproof.model.accuracy import CertaintyCurve
+    from nullproof.model.accuracy import CurvePoint
     from nullproof.model.certify import Certificates
     from nullproof.model.explain import Explanation
     from nullproof.odds.odds import LabelOdds
@@ -272,11 +272,10 @@ def _remarks(result: Certificates) -> list[str]:
     return [*lines, line]
 
 
-def _drawn_curve(curve: CertaintyCurve) -> Text:
+def _drawn_curve(points: Sequence[CurvePoint]) -> Text:
     """Draw how many predictions hold at some biases: a row of blocks above shares and an axis."""
     wide = 7
-    points = curve.points()
-    shares = [point.n_hold / max(curve.n_points, 1) for point in points]
+    shares = [point.n_hold / (point.n_hold + point.rest.n_points) for point in points]
     blocks = (_BLOCKS[math.ceil(8 * share)] * (wide - 1) for share in shares)
     written = (
         per_cent(share, PLAIN).replace("under", "<").replace("over", ">").replace(" %", "%")
@@ -373,7 +372,7 @@ def show_radii(display: Display, result: Radii) -> None:
     display.show_rows(*result.shown_rows(display.limit(), display.first))
 
 
-def show_attack(display: Display, attack: Attack | RowAttack) -> None:
+def show_attack(display: Display, attack: Attack) -> None:
     """Print what it costs, how good that is, and which cells are blanked or rows added."""
     display.say(f"\n{attack!r}\n", "bold")
     n_weak = sum(target.radius == 0 for target in attack.targets)

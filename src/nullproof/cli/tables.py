@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 def write_attacked(attack: Any, request: Request) -> None:
     """Write the table with the attacked cells blank, or the added rows."""
-    if hasattr(attack, "blanks"):
+    if attack.targets.threat == "cells":
         changes: dict[str, dict[int, Any]] = {}
         for row, column in attack.cells(request.table):
             changes.setdefault(column, {})[row] = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nullproof.counts.update import IndexFields
+from nullproof.counts.fields import IndexFields
 from nullproof.data.schema import ONE, ColumnRecord, Use
 from nullproof.data.sources import no_such_column
 from nullproof.results.pictures import ROWS, shown_table
@@ -19,7 +19,8 @@ class ColumnLine(NamedTuple):
     """What an index says of one column of its table.
 
     ``missing`` is the share of missing cells, None where the column was not read; ``values`` are those of
-    the domain, or the bins, which have ``edges``. ``weight`` says how much a feature counts.
+    the domain, or the bins, which have ``edges``. ``weight`` says how much a feature counts, and
+    ``taken_as_missing`` are the texts that mean missing there.
     """
 
     name: str
@@ -30,6 +31,7 @@ class ColumnLine(NamedTuple):
     values: tuple[str, ...] = ()
     edges: tuple[float, ...] = ()
     weight: float | None = None
+    taken_as_missing: tuple[str, ...] = ()
 
     @property
     def plays_a_part(self) -> bool:
@@ -83,6 +85,7 @@ class Columns:
             {
                 **line._asdict(),
                 "values": list(line.values),
+                "taken_as_missing": list(line.taken_as_missing),
                 # JSON has no infinite numbers: one bin for all has no edges.
                 "edges": [edge for edge in line.edges if abs(edge) < float("inf")],
                 "plays_a_part": line.plays_a_part,
@@ -102,15 +105,19 @@ class Columns:
     def _repr_html_(self) -> str:
         columns = _listed(self._most_missing_first())
         columns["missing"] = [per_cent(share) for share in columns["missing"]]
+        if not any(columns["taken_as_missing"]):
+            del columns["taken_as_missing"]
         return shown_table(many(len(self), "column"), columns, len(self))
 
     def __repr__(self) -> str:
         lines = [f"{many(len(self), 'column')}, those with the most missing cells first"]
         for line in self._most_missing_first():
+            taken = line.taken_as_missing
             parts = [
                 f"{line.use} ({line.why})" if line.why else line.use,
                 line.kind,
                 "" if line.missing is None else f"{per_cent(line.missing, PLAIN)} missing",
+                f"{some(taken, 4)} taken as missing" if taken else "",
                 "" if line.weight in (None, 1.0) else f"weight {line.weight:g}",
                 line.shown_values,
             ]
@@ -127,6 +134,7 @@ def _listed(lines: Sequence[ColumnLine]) -> dict[str, list[Any]]:
         "why": [line.why or None for line in lines],
         "kind": [line.kind for line in lines],
         "missing": [line.missing for line in lines],
+        "taken_as_missing": [", ".join(line.taken_as_missing) or None for line in lines],
         "weight": [line.weight for line in lines],
         "n_values": [len(line.values) if line.use == "feature" else None for line in lines],
         "values": [line.shown_values for line in lines],
@@ -155,6 +163,7 @@ def columns_of(index: IndexFields) -> Columns:
             values=feature.values,
             edges=feature.edges,
             weight=feature.weight / ONE,
+            taken_as_missing=record.taken,
         )
 
     plain_rows = tuple(ColumnRecord(f.name, "feature", kind=f.kind) for f in schema.features)

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.update import CandidateSets, Counts, IndexFields, is_whole
+from nullproof.counts.fields import CandidateSets, Counts, IndexFields
 from nullproof.counts.weights import with_learned_weights
 from nullproof.data.binning import Rows, tally
 from nullproof.data.labels import known_label_codes, label_codes
 from nullproof.data.missing import Missing
-from nullproof.data.notices import Findings, names_rows, notify, refuse_nothing
+from nullproof.data.notices import names_rows, notify, refuse_nothing, stray_texts, suspects
 from nullproof.data.options import TableOptions
 from nullproof.data.schema import (
     IGNORED,
@@ -37,7 +37,7 @@ from nullproof.data.schema import (
 )
 from nullproof.data.sources import Table, check_limits
 from nullproof.data.texts import Formats
-from nullproof.data.types import Column, Kind
+from nullproof.data.types import Column, is_whole
 from nullproof.errors import NullproofError
 from nullproof.progress import on_both_cores
 from nullproof.words import cut, many, some
@@ -65,18 +65,12 @@ def check_size(name: str, n_values: int, n_labels: int) -> None:
 
 @dataclass
 class Learned:
-    """What is known of the columns of a table while their domains are learned.
-
-    ``left_out`` has the columns that were read and are no features.
-    """
+    """What is known of the columns of a table while their domains are learned."""
 
     options: TableOptions
-    findings: Findings = field(default_factory=Findings)
-    left_out: dict[str, ColumnRecord] = field(default_factory=dict)
+    records: dict[str, ColumnRecord] = field(default_factory=dict)
 
-    def fit(
-        self, column: Column, rows: Rows, n_rows: int, findings: Findings
-    ) -> tuple[Feature, Encoded] | None:
+    def fit(self, column: Column, rows: Rows, n_rows: int) -> tuple[Feature, Encoded] | None:
         """Learn the domain of a column and encode it; None if it is left out.
 
         Its cells may be groups of cells, whose sizes ``rows`` has.
@@ -85,14 +79,16 @@ class Learned:
         domain, as_value = options.declared(name), name in options.missing_is_value
         n_known = int(column.known.sum() if counts is None else counts[column.known].sum())
         if not (n_known or column.sets or domain or column.declared or as_value):
-            self.leave_out(name, column.kind, NO_VALUE, 1.0)
+            self.records[name] = ColumnRecord(name, "left out", NO_VALUE, column.kind, 1.0)
             return None
+        strays = () if domain else stray_texts(column)
         if options.may_leave_out(name) and names_rows(column, counts, n_rows):
-            findings.note_strays(column)
-            self.leave_out(name, column.kind, NAMES_ROWS, 1 - n_known / max(n_rows, 1))
+            share = 1 - n_known / max(n_rows, 1)
+            self.records[name] = ColumnRecord(
+                name, "left out", NAMES_ROWS, column.kind, share, strays=strays
+            )
             return None
-        findings.look_at(column, declared=bool(domain), counts=counts)
-        return fit_feature(
+        feature, encoded = fit_feature(
             column,
             bins=options.bins,
             binning=options.binning_of(name),
@@ -100,10 +96,15 @@ class Learned:
             rows=rows,
             missing_is_value=as_value,
         )
-
-    def leave_out(self, name: str, kind: Kind, why: str, missing: float) -> None:
-        """Note that a column is no feature."""
-        self.left_out[name] = ColumnRecord(name, "left out", why, kind, missing)
+        self.records[name] = ColumnRecord(
+            name,
+            "feature",
+            kind=feature.kind,
+            taken=column.taken,
+            suspects=suspects(column, strays, counts),
+            strays=strays,
+        )
+        return feature, encoded
 
     def schema(
         self,
@@ -115,8 +116,7 @@ class Learned:
     ) -> Schema:
         """Complete the schema of the labels with what was learned; reject a table without a feature."""
         records = {name: ColumnRecord(name, "left out", IGNORED) for name in names}
-        records |= {f.name: ColumnRecord(f.name, "feature", kind=f.kind) for f in features}
-        records |= self.left_out
+        records |= self.records
         if labels.label_name in records:
             records[labels.label_name] = ColumnRecord(labels.label_name, "label")
         schema = replace(
@@ -155,27 +155,21 @@ def count_table(
     check_limits(n_cells=table.n_rows * len(names))
     learned, rows = Learned(options), Rows(row_labels)
 
-    def fitted(name: str) -> tuple[Findings, tuple[Feature, Encoded] | None]:
-        findings = Findings()
-        column = table.column(name, options.declared(name))
-        return findings, learned.fit(column, rows, table.n_rows, findings)
+    def fitted(name: str) -> tuple[Feature, Encoded] | None:
+        return learned.fit(table.column(name, options.declared(name)), rows, table.n_rows)
 
     # NumPy and polars leave the other core free; only two columns at a time are held as they were read.
     is_short = table.n_rows * len(names) < _MANY_CELLS or bool(table.get(names[0]).declared)
     mapped = map if is_short else on_both_cores
-    features, columns = [], []
-    for findings, pair in mapped(fitted, names):
-        learned.findings.add(findings)
-        if pair is not None:
-            features.append(pair[0])
-            columns.append(pair[1])
+    pairs = [pair for pair in mapped(fitted, names) if pair is not None]
+    features, columns = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     schema = Schema((), found, labels.name)
     schema = learned.schema(schema, features, table.names, table.missing, table.formats)
     index = count_codes(schema, columns, row_labels)
     if options.weights == "learned":
         every = [column.codes for column in columns]
         index = with_learned_weights(index, every, row_labels, quiet=quiet_weights)
-    notify(index, learned.findings)
+    notify(index)
     return index
 
 

@@ -19,23 +19,19 @@ from numpy.typing import NDArray
 from nullproof.counts.columns import Columns, columns_of
 from nullproof.counts.count import (
     count_array,
-    count_codes,
     count_like,
     count_table,
     feature_names,
-    outside_domain,
 )
 from nullproof.counts.engines import count_lazy, open_lazily
+from nullproof.counts.fields import LEFT_OUT, IndexFields
 from nullproof.counts.storage import load, save, warn_of_companion
-from nullproof.counts.update import LEFT_OUT, IndexFields, codes_of_labels
 from nullproof.data.binning import Binning
 from nullproof.data.labels import DROP, labelled_rows, refuse_missing, report_unlabelled
 from nullproof.data.missing import Spellings
 from nullproof.data.options import TableOptions, Unlabelled, Weights
-from nullproof.data.points import Points, encode_points, encode_quietly
-from nullproof.data.schema import Encoded
+from nullproof.data.points import Points, encode_points
 from nullproof.data.sources import FileOptions, labels_apart, open_rows, rows_like
-from nullproof.data.types import MISSING
 from nullproof.errors import NullproofError
 from nullproof.words import PLAIN, many, per_cent, some
 
@@ -258,42 +254,6 @@ class CountIndex(IndexFields):
     def columns(self) -> Columns:
         """One line per column of the table: used or not and why, kind, values or bins, missing share."""
         return columns_of(self)
-
-    def update(self, rows: Any, labels: Sequence[Any]) -> CountIndex:
-        """Return the index with further rows counted; their values must be in the domains."""
-        return self._with_rows(rows, labels, 1)
-
-    def remove(self, rows: Any, labels: Sequence[Any]) -> CountIndex:
-        """Return the index without some of its rows, given as they were when counted; domains stay."""
-        found = self._with_rows(rows, labels, -1)
-        found.refuse_negative(
-            "a row to remove has a cell in column {feature!r} that is not counted with that label; give "
-            "rows as they were when they were counted"
-        )
-        return found
-
-    def _with_rows(self, rows: Any, labels: Sequence[Any], sign: int) -> CountIndex:
-        points = encode_quietly(self.schema, rows)
-        if points.single and isinstance(labels, str):
-            labels = [labels]
-        if len(points) != len(labels):
-            raise NullproofError(
-                f"there are {many(len(points), 'row')} but {len(labels)} labels; give one label per row"
-            )
-        columns = []
-        for j, (feature, outside) in enumerate(
-            zip(self.schema.features, points.unseen, strict=True)
-        ):
-            sets: dict[int, tuple[int, ...]] = {}
-            for candidates, here in points.with_candidates(j):
-                sets |= dict.fromkeys(np.flatnonzero(here).tolist(), candidates)
-                outside |= here & (feature.n_values in candidates)
-            if outside.any():
-                raise outside_domain(feature, f" in row {int(outside.argmax())}")
-            codes = np.where(points.codes[j] < feature.n_values, points.codes[j], MISSING)
-            columns.append(Encoded(codes, sets))
-        row_labels = codes_of_labels(self.schema, labels)
-        return self.plus(count_codes(self.schema, columns, row_labels), sign)
 
     def save(self, path: str | Path) -> None:
         """Write the index to a file (see `nullproof.counts.storage` for what is in it)."""

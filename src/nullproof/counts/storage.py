@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from nullproof.counts.update import IndexFields
+from nullproof.counts.fields import IndexFields
 from nullproof.data.missing import Missing
 from nullproof.data.schema import ColumnRecord, Feature, Schema
 from nullproof.errors import NullproofError, notice
@@ -50,11 +50,9 @@ def save(index: IndexFields, path: str | Path) -> None:
 def _packed(index: IndexFields) -> bytes:
     schema = index.schema
     header = {
-        "labels": schema.labels,
-        "label_name": schema.label_name,
-        "missing": schema.missing.document(),
+        **_fields(schema),
+        "missing": _fields(schema.missing),
         "columns": [_fields(record) for record in schema.columns],
-        "formats": dict(schema.formats),
         "features": [_fields(feature) for feature in schema.features],
         "sets": [
             [[codes, counts.tolist()] for codes, counts in sets.items()] for sets in index.sets
@@ -115,28 +113,23 @@ def _unpacked(packed: bytes) -> IndexFields:
     text, _, raw = unpacker.decompress(packed, _LARGEST).partition(b"\n")
     if not unpacker.eof:
         raise ValueError("it unpacks to more than any index holds, or is cut short")
-    header = json.loads(text)
-    # JSON has lists alone.
-    listed = ("values", "edges", "bins")
-    features = tuple(
-        Feature(**{**own, **{key: tuple(own[key]) for key in listed}}) for own in header["features"]
-    )
-    schema = Schema(
-        features,
-        tuple(header["labels"]),
-        header["label_name"],
-        Missing.from_document(header["missing"]),
-        tuple(ColumnRecord(**record) for record in header["columns"]),
-        tuple(header["formats"].items()),
-    )
+    header = {key: _tuples(value) for key, value in json.loads(text).items()}
+    all_sets, missing = header.pop("sets"), Missing(**header.pop("missing"))
+    features = tuple(Feature(**own) for own in header.pop("features"))
+    columns = tuple(ColumnRecord(**own) for own in header.pop("columns"))
+    schema = Schema(features=features, missing=missing, columns=columns, **header)
     counts = np.frombuffer(raw, "<i8").astype(np.int64).reshape(-1, len(schema.labels))
     ends = np.cumsum([1, len(features), *(feature.n_values for feature in features)])
     label_counts, n_null, *known, _ = np.split(counts, ends)
-    sets = tuple(
-        {tuple(codes): np.array(cells, dtype=np.int64) for codes, cells in sets}
-        for sets in header["sets"]
-    )
+    sets = tuple({codes: np.array(cells, np.int64) for codes, cells in sets} for sets in all_sets)
     return IndexFields(schema, label_counts[0], tuple(known), n_null, sets)
+
+
+def _tuples(value: Any) -> Any:
+    """Return what JSON has in lists as the tuples that were written."""
+    if isinstance(value, dict):
+        return {key: _tuples(own) for key, own in value.items()}
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 # The counts of a table before some cells of it were changed, kept beside the changed table: its

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.update import Index
+from nullproof.counts.fields import Index
 from nullproof.data.options import MOST_WEIGHT
 from nullproof.data.schema import ONE
 from nullproof.errors import notice

@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
@@ -24,11 +24,8 @@ from nullproof.data.points import RowNames, row_names
 from nullproof.data.schema import Encoded, Schema, decode, encode
 from nullproof.data.sources import Table, labels_apart, open_table, refuse_unknown, rows_like
 from nullproof.data.types import (
-    Column,
     as_number,
     at_microseconds,
-    distinct,
-    in_order,
     is_missing,
     is_number,
     text,
@@ -293,7 +290,6 @@ class ColumnWriter:
 # Blank cells by chance. The draw needs only the raw 64-bit numbers of PCG64, whose stream NumPy promises
 # never to change, and multiplications and divisions, which every machine rounds alike.
 
-Mechanism = Literal["uniform", "value"]
 Mask = NDArray[np.bool_]
 
 
@@ -301,12 +297,11 @@ def inject_missing(
     table: Any,
     rate: float,
     *,
-    features: float | Collection[str] | None = None,
+    features: str | Collection[str] | None = None,
     label: str | None = None,
     seed: int = 0,
-    mechanism: Mechanism = "uniform",
 ) -> Any:
-    """Blank a share of the known cells of a table.
+    """Blank a share of the known cells of a table, each as likely as any other.
 
     Parameters
     ----------
@@ -316,15 +311,11 @@ def inject_missing(
     rate
         The share of the known cells of the features to blank, from 0 to 1; rounded to whole cells.
     features
-        The columns to blank cells of; a number like 0.2 draws that share of them; None means all.
+        The columns to blank cells of; None means all.
     label
         The label column, of which no cell is blanked.
     seed
         The same seed blanks the same cells, on any machine and in any data frame library.
-    mechanism
-        ``"uniform"``: every cell is equally likely. ``"value"``: not at random; the greater a cell's value
-        among those of its column, the likelier it is blanked, in proportion to the value's rank (texts
-        rank in alphabetical order), as when high incomes are kept secret.
 
     Examples
     --------
@@ -333,8 +324,6 @@ def inject_missing(
     >>> inject_missing(table, 0.5, label="churn", seed=1)["age"].to_list()
     [None, 30, 40, None]
     """
-    if mechanism not in ("uniform", "value"):
-        raise NullproofError(f"mechanism is {mechanism!r}; give 'uniform' or 'value'")
     opened = open_table(table)
     if opened.frame is None:
         raise NullproofError(
@@ -342,45 +331,22 @@ def inject_missing(
             "DuckDB, or the path of a file"
         )
     refuse_seed(seed)
-    names = _chosen_features(opened, features, label, seed)
-    columns = [opened.column(name) for name in names]
-    known = np.stack([column.known for column in columns], axis=1)
-    weights = None
-    if mechanism == "value":
-        weights = np.stack([_rank_weights(column) for column in columns], axis=1)
-    blanked = draw_cells(known, rate, seed=seed, weights=weights)
+    names = _chosen_features(opened, features, label)
+    known = np.stack([opened.column(name).known for name in names], axis=1)
+    blanked = draw_cells(known, rate, seed=seed)
     changes = {
         name: dict.fromkeys(np.flatnonzero(blanked[:, j]).tolist()) for j, name in enumerate(names)
     }
     return set_cells(opened.frame, changes)
 
 
-def draw_cells(
-    known: Mask, rate: float, *, seed: int, weights: NDArray[np.float64] | None = None
-) -> Mask:
-    """Draw a share of the known cells (rows × features) without replacement.
-
-    Cells take numbers column by column. With ``weights``, those with the smallest number per weight are
-    drawn (sequential Poisson sampling), so that chances are close to proportional to the weights.
-    """
+def draw_cells(known: Mask, rate: float, *, seed: int) -> Mask:
+    """Draw a share of the known cells (rows × features); cells take numbers column by column."""
     if not 0 <= rate <= 1:
         raise NullproofError(f"rate is {rate!r}; give a share of the cells, from 0 to 1")
-    keys = uniforms(known.size, seed, stream=1)
-    if weights is not None:
-        keys = keys / weights.ravel(order="F")
-    keys = np.where(known.ravel(order="F"), keys, np.inf)
+    keys = np.where(known.ravel(order="F"), uniforms(known.size, seed, stream=1), np.inf)
     n_cells = round(float(rate) * int(known.sum()))
-    return _smallest(keys, n_cells).reshape(known.shape, order="F")
-
-
-def draw_features(n_features: int, share: float, *, seed: int) -> list[int]:
-    """Draw a share of the features, at least one."""
-    if not 0 < share <= 1:
-        raise NullproofError(
-            f"features is {share!r}; give a share above 0 and up to 1, or names of columns"
-        )
-    keys = uniforms(n_features, seed, stream=0)
-    return np.flatnonzero(_smallest(keys, max(1, round(share * n_features)))).tolist()
+    return smallest(keys, n_cells).reshape(known.shape, order="F")
 
 
 def uniforms(size: int, seed: int, *, stream: int) -> NDArray[np.float64]:
@@ -389,18 +355,15 @@ def uniforms(size: int, seed: int, *, stream: int) -> NDArray[np.float64]:
     return (raw >> np.uint64(11)).astype(np.float64) * np.float64(2.0**-53)
 
 
-def _smallest(keys: NDArray[np.float64], n_wanted: int) -> Mask:
+def smallest(keys: NDArray[np.float64], n_wanted: int) -> Mask:
     """Mark the smallest keys; of equal ones the first, so that nothing is left to the sorting."""
-    if n_wanted == 0:
-        return np.zeros(len(keys), dtype=bool)
-    limit = np.partition(keys, n_wanted - 1)[n_wanted - 1]
-    marked: Mask = keys < limit
-    marked[np.flatnonzero(keys == limit)[: n_wanted - int(marked.sum())]] = True
+    marked: Mask = np.zeros(len(keys), dtype=bool)
+    marked[np.argsort(keys, kind="stable")[:n_wanted]] = True
     return marked
 
 
 def _chosen_features(
-    table: Table, features: float | Collection[str] | None, label: str | None, seed: int
+    table: Table, features: str | Collection[str] | None, label: str | None
 ) -> Sequence[str]:
     if label is not None:
         refuse_unknown([label], table.names, "label")
@@ -409,26 +372,6 @@ def _chosen_features(
         raise NullproofError("the table has no column besides the label; give at least one feature")
     if features is None:
         return names
-    if isinstance(features, int | float):
-        return [names[j] for j in draw_features(len(names), features, seed=seed)]
     wanted = [features] if isinstance(features, str) else list(features)
     refuse_unknown(wanted, names, "features")
     return [name for name in names if name in wanted]
-
-
-def _rank_weights(column: Column) -> NDArray[np.float64]:
-    """Return the rank of each cell's value among the column's distinct ones, by the mean rank.
-
-    So a column of many values loses as many cells as one of few.
-    """
-    known = column.known
-    ranks = np.ones(len(column))
-    if column.numbers is not None:
-        ranks[known] += distinct(column.held)[1]
-    else:
-        rank = {value: place for place, value in enumerate(in_order({*column.texts}))}
-        table = np.array([rank.get(value, 0) for value in column.values])
-        ranks[known] += table[np.asarray(column.codes)[known]]
-    # Sums of whole numbers are exact, hence the same on every machine.
-    weights: NDArray[np.float64] = ranks / (ranks.sum() / max(len(ranks), 1))
-    return weights

@@ -206,21 +206,6 @@ class Missing:
         # A spelling that was named is missing even if the domain holds its like.
         return replace(rule, declared=domain, doubtful="missing", retypes=False)
 
-    def document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "missing": list(self.named),
-            "by_column": {name: list(own) for name, own in self.by_column},
-            "only": None if self.only is None else list(self.only),
-            "as_value": list(self.as_value),
-        }
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Missing:
-        """Read the JSON form."""
-        spellings = {**document["by_column"], REST: document["missing"]}
-        return cls.of(spellings, document["only"], document["as_value"])
-
 
 def trimmed(spellings: Collection[Any] | Sequence[Any]) -> tuple[str, ...]:
     """Return spellings as they are compared, without the spaces around them; one text is one spelling."""

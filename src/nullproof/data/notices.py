@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.data.binning import split_pays
-from nullproof.data.missing import OFTEN, Missing
+from nullproof.data.missing import OFTEN
 from nullproof.data.schema import NAMES_ROWS, NO_VALUE, Schema
 from nullproof.data.texts import is_amount
 from nullproof.data.types import LARGEST_DOUBLE_INTEGER, Column, text
@@ -146,94 +145,41 @@ def _apart(values: NDArray[np.float64], end: float, nines: bool) -> list[str]:
 # Texts among numbers.
 
 
-def strays(texts: Sequence[str]) -> list[str]:
-    """Return the few distinct texts among many numbers or dates that are neither.
-
-    >>> strays(["unknown", *map(str, range(18, 80))])
-    ['unknown']
-    >>> strays(["red", "green", *map(str, range(5))])
-    []
-    """
+def stray_texts(column: Column) -> tuple[str, ...]:
+    """Return the few distinct texts among many numbers or dates of a column that are neither."""
+    is_open = column.kind == "category" and not column.declared and not column.sets
+    texts = column.texts if is_open else []
     # Fewer numbers may be grades, or a "3+" among 0, 1 and 2: a category.
     if len(texts) <= _MANY_NUMBERS:
-        return []
+        return ()
     sample = texts[:: len(texts) // 64 + 1]
     if 2 * sum(map(is_amount, sample)) < len(sample):
-        return []
+        return ()
     # Beyond three, and beyond a twentieth of all texts, they are codes.
     most, found = max(3, len(texts) // 20), []
     for written in texts:
         if not is_amount(written):
             found.append(written.strip())
             if len(found) > most:
-                return []
-    return sorted(found) if len(texts) - len(found) >= _MANY_NUMBERS else []
+                return ()
+    return tuple(sorted(found)) if len(texts) - len(found) >= _MANY_NUMBERS else ()
 
 
-# What was found while a table was counted.
+def suspects(
+    column: Column, strays: Sequence[str], counts: NDArray[np.int64] | None = None
+) -> tuple[str, ...]:
+    """Return texts or numbers of a column that may mean missing, but for those that are ``strays``.
 
-Places = dict[str, list[str]]
-
-
-@dataclass
-class Findings:
-    """What was odd while a table was counted, each with the names of its columns.
-
-    Texts that were ``taken`` as missing, ``suspects`` that often mean missing, and ``strays``, which make a
-    column of numbers or dates text.
+    If the cells are groups of cells, ``counts`` has how many are in each.
     """
-
-    taken: Places = field(default_factory=dict)
-    suspects: Places = field(default_factory=dict)
-    strays: Places = field(default_factory=dict)
-
-    def look_at(
-        self, column: Column, *, declared: bool = False, counts: NDArray[np.int64] | None = None
-    ) -> None:
-        """Note what a column that is counted spells; ``declared`` if its values were.
-
-        If the cells are groups of cells, ``counts`` has how many are in each.
-        """
-        _note(self.taken, column.taken, column.name)
-        odd = [] if declared else self.note_strays(column)
-        suspects = [*column.kept]
-        if column.kind == "number":
-            groups = None if counts is None else counts[column.known]
-            suspects = sentinels(column.held, groups)
-        elif column.numbers is None:
-            often = {value.strip() for value in column.values if value.strip().lower() in OFTEN}
-            suspects += sorted(often & {*map(str.strip, column.texts)}) if often else []
-        _note(self.suspects, (value for value in suspects if value not in odd), column.name)
-
-    def note_strays(self, column: Column) -> list[str]:
-        """Note and return the texts among the numbers of a column, which may seem to name the rows."""
-        if column.kind != "category" or column.declared or column.sets:
-            return []
-        found = strays(column.texts)
-        _note(self.strays, found, column.name)
-        return found
-
-    def sort_taken(self, names: Sequence[str]) -> None:
-        """Bring what was taken as missing into the order of the columns."""
-        place = {name: j for j, name in enumerate(names)}
-        taken = {
-            spelling: sorted(own, key=place.__getitem__) for spelling, own in self.taken.items()
-        }
-        order = sorted(taken, key=lambda spelling: (place[taken[spelling][0]], spelling))
-        self.taken = {spelling: taken[spelling] for spelling in order}
-
-    def add(self, other: Findings) -> None:
-        """Note what was found elsewhere too."""
-        for name in ("taken", "suspects", "strays"):
-            for spelling, names in getattr(other, name).items():
-                getattr(self, name).setdefault(spelling, []).extend(names)
-
-
-def _note(found: Places, spellings: Iterable[str], name: str) -> None:
-    for spelling in spellings:
-        names = found.setdefault(spelling, [])
-        if name not in names:
-            names.append(name)
+    found = [*column.kept]
+    if column.kind == "number":
+        groups = None if counts is None else counts[column.known]
+        found = sentinels(column.held, groups)
+    elif column.numbers is None:
+        often = {value.strip() for value in column.values if value.strip().lower() in OFTEN}
+        found += sorted(often & {*map(str.strip, column.texts)}) if often else []
+    return tuple(value for value in found if value not in strays)
 
 
 def refuse_nothing(schema: Schema) -> None:
@@ -260,14 +206,14 @@ _SENTENCES = {
 }
 
 
-def notify(index: Counted, findings: Findings) -> None:
+def notify(index: Counted) -> None:
     """Give notices, as `NullproofWarning`, of what is odd about a table."""
     for said in (
         *_empty_columns(index.schema),
         *_about("keep", index.schema.left_out),
         *no_part_notice(index, least=NOTABLE),
-        *_texts_among_numbers(findings.strays),
-        *_spellings(findings, index.schema.missing),
+        *_texts_among_numbers(index.schema),
+        *_spellings(index.schema),
         *_about("missing_is_value", _telling_blanks(index)),
         *_about("ignore", _leaks(index)),
         *_values_alike(index.schema),
@@ -278,14 +224,10 @@ def notify(index: Counted, findings: Findings) -> None:
 
 def standing_notices(index: Counted) -> list[str]:
     """Return what should be known of an index wherever it is asked."""
-    found: Places = {}
-    for feature in index.schema.features:
-        if feature.kind == "category":
-            _note(found, strays(feature.values), feature.name)
     return [
         *_about("keep", index.schema.left_out),
         *no_part_notice(index),
-        *_texts_among_numbers(found),
+        *_texts_among_numbers(index.schema),
         *_values_alike(index.schema),
         *_labels(index),
     ]
@@ -344,31 +286,31 @@ def _empty_columns(schema: Schema) -> Iterator[str]:
         yield f"left out for lack of any known value: {some(map(repr, names), 20)}"
 
 
-def _texts_among_numbers(found: Places) -> Iterator[str]:
-    if found:
+def _texts_among_numbers(schema: Schema) -> Iterator[str]:
+    if found := _places_of("strays", schema):
         yield (
             f"because of {_places(found)} the column counts as text, not as numbers or dates; if it means "
             f"missing, name it: {_call('missing', found)}"
         )
 
 
-def _spellings(findings: Findings, missing: Missing) -> Iterator[str]:
+def _spellings(schema: Schema) -> Iterator[str]:
     """Name what was taken as missing, and what may mean missing too."""
+    missing = schema.missing
     own = (spelling for _, spellings in missing.by_column for spelling in spellings)
     named = {*missing.named, *(missing.only or ()), *own}
-    taken = {s: names for s, names in findings.taken.items() if s not in named}
-    suspects = findings.suspects
+    taken = {s: names for s, names in _places_of("taken", schema).items() if s not in named}
     if taken:
         was, is_value = ("was", "it is a value") if len(taken) == 1 else ("were", "they are values")
         yield (
             f"{_places(taken)} {was} taken as missing; if {is_value}, name what is missing instead: "
             "missing_only=(…) or --missing-only TEXT"
         )
-    if suspects:
-        spelling, names = next(iter(suspects.items()))
+    if doubtful := _places_of("suspects", schema):
+        spelling, names = next(iter(doubtful.items()))
         yield (
-            f"{_places(suspects)} may mean missing; if so, name {'it' if len(suspects) == 1 else 'them'}: "
-            f"{_call('missing', suspects)}, or for one column "
+            f"{_places(doubtful)} may mean missing; if so, name {'it' if len(doubtful) == 1 else 'them'}: "
+            f"{_call('missing', doubtful)}, or for one column "
             f"--missing {in_shell(f'{cut(names[0], _LONGEST)}={cut(spelling, _LONGEST)}')}"
         )
 
@@ -436,6 +378,18 @@ def _labels(index: Counted) -> Iterator[str]:
 
 
 # Wording.
+
+# By text, the columns that hold it.
+Places = dict[str, list[str]]
+
+
+def _places_of(what: str, schema: Schema) -> Places:
+    """Return the texts that the columns of a table ``taken``, ``suspects`` or ``strays`` have."""
+    found: Places = {}
+    for record in schema.columns:
+        for written in dict.fromkeys(getattr(record, what)):
+            found.setdefault(written, []).append(record.name)
+    return found
 
 
 def _places(found: Places) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Literal, get_args
 
 from nullproof.data.binning import Binning
@@ -19,7 +19,7 @@ from nullproof.data.sources import (
     open_table,
     refuse_unknown,
 )
-from nullproof.data.types import is_missing, text
+from nullproof.data.types import is_missing, is_whole, text
 from nullproof.errors import NullproofError
 
 # How many bins "uniform" and "quantile" make unless a number is given.
@@ -78,7 +78,7 @@ class TableOptions:
                     f"binning is {how!r}; give 'mdl', 'uniform', 'quantile' or 'none', or a mapping from "
                     "column to one of these"
                 )
-        if not isinstance(self.bins, Integral) or isinstance(self.bins, bool) or self.bins < 1:
+        if not is_whole(self.bins) or self.bins < 1:
             raise NullproofError(
                 f"bins is {self.bins!r}; give a whole number from 1 on, or binning='none' for no bins"
             )
@@ -193,5 +193,5 @@ def stay_text(label: str | None, like: Schema | None = None) -> tuple[str, ...]:
 
 def refuse_seed(seed: Any) -> None:
     """Refuse what no random numbers can be drawn from, or no two times the same."""
-    if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
+    if not is_whole(seed) or seed < 0:
         raise NullproofError(f"seed is {seed!r}; give a whole number that is 0 or more")

@@ -125,6 +125,8 @@ OwnMissing = Literal["skip", "any"]
 _CELLS = 1 << 17
 # Up to so many values, looking for codes that occur is faster than sorting them.
 _MANY_CODES = 1 << 12
+# A large odd number, so that points with the same weighted sum of codes hardly ever differ.
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 # The codes after those of the values; the number of values is added to each.
 _UNSEEN, _SKIPPED, _MISSING, _FIRST_SET = range(4)
 
@@ -262,11 +264,6 @@ class Points:
             return tuple(range(n_values))
         return self.sets[j][code - n_values - _FIRST_SET]
 
-    def with_candidates(self, j: int) -> Iterator[tuple[tuple[int, ...], NDArray[np.bool_]]]:
-        """Return each candidate set of feature ``j``, and which points have it."""
-        for s, candidates in enumerate(self.sets[j]):
-            yield candidates, self.codes[j] == int(self.n_values[j]) + _FIRST_SET + s
-
     def choices(self, position: int) -> list[tuple[int, ...]]:
         """Return the candidates of one point, feature by feature."""
         column = self.codes[:, position].tolist()
@@ -288,6 +285,18 @@ def evenly(places: NDArray[np.intp], n_wanted: int) -> NDArray[np.intp]:
         return places
     picked: NDArray[np.intp] = places[np.arange(n_wanted) * len(places) // n_wanted]
     return picked
+
+
+def distinct(codes: NDArray[np.integer]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return where each distinct point (features × points) comes first, and which of these each one is."""
+    keys = np.zeros(codes.shape[1], dtype=np.uint64)
+    for row in codes:
+        keys *= _FACTOR
+        keys += row.astype(np.uint64)
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    if not np.array_equal(codes.take(first, axis=1).take(which, axis=1), codes):
+        _, first, which = np.unique(codes, axis=1, return_index=True, return_inverse=True)
+    return first, which.ravel()
 
 
 def encode_points(
@@ -403,7 +412,7 @@ def _is_series(points: Any) -> bool:
 def _table(schema: Schema, points: Any, key: str | None) -> Table:
     if isinstance(points, list | tuple):
         return rows_like(schema, points)
-    if isinstance(points, np.ndarray) and not points.dtype.names:
+    if isinstance(points, np.ndarray):
         columns = schema.row_columns(points.shape[1]) if points.ndim == 2 else ()
         if points.ndim != 2 or points.shape[1] != len(columns):
             raise _wrong_shape(points, schema)

@@ -105,7 +105,9 @@ IGNORED = "ignored"
 class ColumnRecord:
     """What became of one column of the training table: its use, and ``why`` it was left out.
 
-    ``missing`` is the share of its cells that are missing, None if it was not read.
+    ``missing`` is the share of its cells that are missing, None if it was not read. Of its texts and
+    numbers some were ``taken`` as missing, ``suspects`` may mean missing too, and ``strays`` make a column
+    of numbers or dates text.
     """
 
     name: str
@@ -113,6 +115,9 @@ class ColumnRecord:
     why: str = ""
     kind: str = ""
     missing: float | None = None
+    taken: tuple[str, ...] = ()
+    suspects: tuple[str, ...] = ()
+    strays: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The one door for tables: every source in memory becomes a `Table` of polars series or codes.
 
-Paths, pandas (with or without pyarrow), polars, pyarrow, NumPy (structured and masked arrays too), mappings
-and plain rows. Nothing behind this door knows where a column came from. `native_frame` takes results back.
+Paths, pandas (with or without pyarrow), polars, pyarrow, NumPy (masked arrays too), mappings and plain
+rows. Nothing behind this door knows where a column came from. `native_frame` takes results back.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from nullproof.data.types import (
     unsupported,
 )
 from nullproof.errors import NullproofError, explained
-from nullproof.words import cut, some
+from nullproof.words import cut, many, some
 
 if TYPE_CHECKING:
     import polars as pl
@@ -297,12 +297,10 @@ def table_of_polars(frame: pl.DataFrame, missing: Missing) -> Table:
 
 
 def _of_array(array: NDArray[Any], missing: Missing) -> Table:
-    if array.dtype.names:
-        return Table({name: array[name] for name in array.dtype.names}, len(array), missing)
     if array.ndim != 2:
         raise NullproofError(
-            f"the array has {array.ndim} dimensions; give two: one row per point, "
-            "one column per feature"
+            f"the array has {many(array.ndim, 'dimension')}; give two (one row per point, one column per "
+            "feature), or a data frame"
         )
     columns = {f"x{j}": array[:, j] for j in range(array.shape[1])}
     return Table(columns, len(array), missing)

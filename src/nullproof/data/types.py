@@ -77,6 +77,11 @@ def is_number(value: Any) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool | np.bool_ | np.timedelta64)
 
 
+def is_whole(value: Any) -> bool:
+    """Return whether a value is a whole number, of Python or of NumPy; True and 1.0 are none."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
 def is_missing(value: Any) -> bool:
     """Return whether a Python cell is None, NaN, NaT or NA."""
     if value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +14,6 @@ from nullproof.data.labels import label_positions
 from nullproof.data.schema import Schema
 from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError
-from nullproof.model.bias import Floats
 from nullproof.model.verdicts import VERDICTS
 from nullproof.results.pictures import curve_by_bias, shown_figure, shown_table
 from nullproof.words import PLAIN, either, per_cent
@@ -24,10 +23,13 @@ if TYPE_CHECKING:
 
 NOT_RIGHT = "Certain says that the missing cells cannot change a prediction, not that it is right."
 _SAID = {"certain": "the certain", "holds": "those that hold", "open": "the open ones"}
-# At so many biases a curve is drawn.
-_DRAWN = 200
 # The biases that are shown by default: most predictions stop holding at the low end.
 BIASES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
+# Those of drawn curves and of the page's slider, close together at that end.
+DRAWN = (
+    *(0.0, 0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08),
+    *(0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+)
 
 
 class Group(NamedTuple):
@@ -81,83 +83,6 @@ class CurvePoint(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CertaintyCurve:
-    """How many predictions hold as the bias grows.
-
-    Parameters
-    ----------
-    tolerance
-        Per point the largest bias up to which its prediction holds; NaN where none does.
-    right
-        Per point whether the plain prediction is known to be right; None if no true label is known.
-    actual
-        Per point the position of its true label, -1 if that is not known; None if none is.
-    """
-
-    tolerance: Floats
-    right: NDArray[np.bool_] | None = None
-    actual: NDArray[np.int32] | None = None
-
-    @property
-    def n_points(self) -> int:
-        """How many points the curve is about."""
-        return len(self.tolerance)
-
-    def group(self, among: NDArray[np.bool_]) -> Group:
-        """Count some of the points."""
-        n_points = int(among.sum())
-        if self.right is None or self.actual is None:
-            return Group(n_points)
-        known = among & (self.actual >= 0)
-        n_known = np.bincount(self.actual[known])
-        n_right = np.bincount(self.actual[known & self.right], minlength=len(n_known))
-        there = n_known > 0
-        balanced = float((n_right[there] / n_known[there]).mean()) if there.any() else None
-        return Group(n_points, int(n_known.sum()), int(n_right.sum()), balanced)
-
-    @property
-    def everything(self) -> Group:
-        """All points together."""
-        return self.group(np.ones(self.n_points, dtype=bool))
-
-    def at(self, bias: float) -> CurvePoint:
-        """Count what holds at one bias."""
-        holds = self.tolerance >= bias
-        return CurvePoint(float(bias), self.group(holds), self.group(~holds))
-
-    def points(self, biases: Sequence[float] = BIASES) -> list[CurvePoint]:
-        """Count what holds at each of some biases."""
-        return [self.at(bias) for bias in biases]
-
-    def columns(self, biases: Sequence[float] = BIASES) -> dict[str, list[Any]]:
-        """Return the curve as plain columns."""
-        points = self.points(biases)
-        columns: dict[str, list[Any]] = {
-            "bias": [at.bias for at in points],
-            "n_hold": [at.n_hold for at in points],
-            "share": [at.n_hold / max(self.n_points, 1) for at in points],
-        }
-        if self.right is not None:
-            columns["accuracy_hold"] = [at.hold.accuracy for at in points]
-            columns["accuracy_rest"] = [at.rest.accuracy for at in points]
-        return columns
-
-    def _repr_html_(self) -> str:
-        jumps = self.tolerance[~np.isnan(self.tolerance)]
-        biases = np.unique([0.0, *jumps, 1.0])
-        biases = biases[np.linspace(0, len(biases) - 1, min(len(biases), _DRAWN)).astype(np.intp)]
-        shares = [(self.tolerance >= bias).sum() / max(self.n_points, 1) for bias in biases]
-        picture = curve_by_bias(biases.tolist(), shares, repr(self))
-        return shown_figure(repr(self), picture) + shown_table(
-            "Predictions that hold up to a bias", self.columns(), len(BIASES)
-        )
-
-    def __repr__(self) -> str:
-        numbers = ", ".join(f"{at.n_hold:,} at {at.bias:g}" for at in self.points((0, 0.05, 1)))
-        return f"CertaintyCurve: of {self.n_points:,} predictions hold {numbers}"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
 class Truth:
     """How many predictions are right, of all points, by verdict, and as the bias grows.
 
@@ -168,10 +93,34 @@ class Truth:
 
     certificates: Certificates
 
-    @cached_property
-    def curve(self) -> CertaintyCurve:
-        """How many predictions hold as the bias grows, and how many of those are right."""
-        return self.certificates.curve()
+    def group(self, among: NDArray[np.bool_]) -> Group:
+        """Count some of the points."""
+        return self._counted(among, self.certificates.predicted_positions)
+
+    def _counted(self, among: NDArray[np.bool_], predicted: NDArray[np.int32] | int) -> Group:
+        """Count some of the points, as if these labels had been predicted."""
+        n_points, actual = int(among.sum()), self.certificates.actual
+        if actual is None:
+            return Group(n_points)
+        known = among & (actual >= 0)
+        n_known = np.bincount(actual[known])
+        n_right = np.bincount(actual[known & (actual == predicted)], minlength=len(n_known))
+        there = n_known > 0
+        balanced = float((n_right[there] / n_known[there]).mean()) if there.any() else None
+        return Group(n_points, int(n_known.sum()), int(n_right.sum()), balanced)
+
+    def at(self, bias: float) -> CurvePoint:
+        """Count what holds at one bias."""
+        holds = self.certificates.tolerance >= bias
+        return CurvePoint(float(bias), self.group(holds), self.group(~holds))
+
+    def curve(self, biases: Sequence[float] = BIASES) -> list[CurvePoint]:
+        """Count what holds at each of some biases."""
+        return [self.at(bias) for bias in biases]
+
+    @property
+    def _all(self) -> NDArray[np.bool_]:
+        return np.ones(len(self.certificates), dtype=bool)
 
     @cached_property
     def _most_frequent(self) -> int:
@@ -186,18 +135,17 @@ class Truth:
     def groups(self) -> dict[str, Group]:
         """The points of each verdict."""
         found = self.certificates.verdict
-        return {verdict: self.curve.group(found == verdict) for verdict in VERDICTS}
+        return {verdict: self.group(found == verdict) for verdict in VERDICTS}
 
     @cached_property
     def everything(self) -> Group:
         """All points together."""
-        return self.curve.everything
+        return self.group(self._all)
 
     @cached_property
     def baseline(self) -> Group:
         """All points, if the answer were always the most frequent label of the training table."""
-        always = np.asarray(self.curve.actual == self._most_frequent)
-        return replace(self.curve, right=always).everything
+        return self._counted(self._all, self._most_frequent)
 
     @property
     def accuracy(self) -> float | None:
@@ -225,11 +173,11 @@ class Truth:
     def document(self) -> dict[str, Any]:
         """Return the JSON form."""
         return {
-            "n_points": self.curve.n_points,
+            "n_points": self.everything.n_points,
             **self.everything.document(),
             "baseline": {"label": str(self.usual), **self.baseline.document()},
             "verdicts": self.by_verdict(),
-            "curve": [at.document() for at in self.curve.points()],
+            "curve": [at.document() for at in self.curve()],
         }
 
     def by_verdict(self) -> dict[str, dict[str, Any]]:
@@ -274,7 +222,12 @@ class Truth:
             "accuracy": [per_cent(group.accuracy) for group in rows.values()],
             "balanced": [per_cent(group.balanced_accuracy) for group in rows.values()],
         }
-        return shown_table(self._headline(), columns, len(rows))
+        drawn = self.curve(DRAWN)
+        shares = [at.n_hold / max(len(self.certificates), 1) for at in drawn]
+        words = "Predictions that hold as the bias grows"
+        return shown_table(self._headline(), columns, len(rows)) + shown_figure(
+            words, curve_by_bias(DRAWN, shares, words)
+        )
 
     def __repr__(self) -> str:
         lines = [

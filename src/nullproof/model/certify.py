@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, overload
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from nullproof.counts.index import CountIndex
 from nullproof.data.points import Key, OwnMissing, Points, RowNames, shown_name
 from nullproof.data.sources import some_rows
-from nullproof.model.accuracy import CertaintyCurve, Truth, true_positions
+from nullproof.model.accuracy import BIASES, CurvePoint, Truth, true_positions
 from nullproof.model.bias import Floats
 from nullproof.model.explain import Explanation, explanation_of
 from nullproof.model.model import Model
@@ -312,10 +313,9 @@ class Certificates(Result["Certificate"]):
             np.int8
         )
 
-    def curve(self) -> CertaintyCurve:
-        """Count the predictions that hold as the bias grows, and how many are right where that is known."""
-        right = None if self._right is None else self._right == 1
-        return CertaintyCurve(self.tolerance, right, self.actual)
+    def curve(self, biases: Sequence[float] = BIASES) -> list[CurvePoint]:
+        """Count the predictions that hold at some biases, and how many are right where that is known."""
+        return Truth(self).curve(biases)
 
     # What was asked, in words -------------------------------------------------------------------
 
@@ -356,6 +356,8 @@ class Certificates(Result["Certificate"]):
 
     def declared(self) -> dict[str, Column]:
         """Return the columns; ``right`` is the last, if true labels are known."""
+        # First, since points that hold are predicted the label that holds (T11).
+        self.work_out(None)
         names = [str(label) for label in self.labels]
         possible, others = label_sets(names, self.possible, self.predicted_positions)
         columns = {
@@ -403,7 +405,7 @@ class Certificates(Result["Certificate"]):
             "n_certain": int(self.certain.sum()),
             "verdicts": {verdict: self.n_of(verdict) for verdict in VERDICTS},
             "threshold": self.threshold,
-            "curve": [{"bias": at.bias, "n_hold": at.n_hold} for at in self.curve().points()],
+            "curve": [{"bias": at.bias, "n_hold": at.n_hold} for at in self.curve()],
             **({} if self.truth is None else {"truth": self.truth.by_verdict()}),
             "labels": [str(label) for label in self.labels],
             "points": self.rows(),

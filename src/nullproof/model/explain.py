@@ -141,31 +141,33 @@ class Explanation:
         return native_frame(self.columns(), self.points.frame, same_rows=False)
 
     def document(self) -> dict[str, Any]:
-        """Return the JSON form; a log is null where a label is ruled out, and ``rules_out`` says which."""
+        """Return the JSON form: the rows of `columns`, with nulls for infinite logarithms, and in words."""
+        columns = self.columns()
+        rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+        leads = [Lead(*(self.prior,) * 3), *(term.lead for term in self.terms)]
         return {
             "point": self.position,
             **key_at(self.points.names, self.position),
             "label": str(self.label),
             "rival": str(self.rival),
             "certain": self.certain,
-            "total": self._plain(self.total, self.rival),
-            "prior": _plain(self.prior, self.label, self.rival),
-            "terms": [
-                {
-                    **term.cell._asdict(),
-                    **self._plain(term.lead, self.rival),
-                    "weight": term.weight,
-                }
-                for term in self.terms
-            ],
+            "total": self._plain(self.total),
+            "terms": [{**row, **self._plain(lead)} for row, lead in zip(rows, leads, strict=True)],
             "rivals": [
-                {"label": str(rival), **self._plain(lead, rival)}
+                {"label": str(rival), **replace(self, rival=rival)._plain(lead)}
                 for rival, lead in self.leads.items()
             ],
         }
 
-    def _plain(self, lead: Lead, rival: Any) -> dict[str, Any]:
-        return {name: _plain(log, self.label, rival) for name, log in lead._asdict().items()}
+    def _plain(self, lead: Lead) -> dict[str, Any]:
+        plain = {name: log if math.isfinite(log) else None for name, log in lead._asdict().items()}
+        return {**plain, "said": self._words(lead)}
+
+    def _words(self, lead: Lead) -> str:
+        """Write the reference, and the range if it is not a single number."""
+        ends = " to ".join(self.said(log) for log in (lead.least, lead.greatest))
+        reference = self.said(lead.reference)
+        return reference if ends == f"{reference} to {reference}" else f"{reference} ({ends})"
 
     def _repr_html_(self) -> str:
         shown = self.strongest_first[:ROWS]
@@ -179,11 +181,10 @@ class Explanation:
     def __repr__(self) -> str:
         lines = [f"Explanation: {self.sentence()}", f"  prior: {self.said(self.prior)}"]
         for term in self.strongest_first[:5]:
-            ends = " to ".join(self.said(log) for log in (term.lead.least, term.lead.greatest))
-            said = self.said(term.lead.reference)
-            where = "" if ends == f"{said} to {said}" else f" ({ends})"
             weight = "" if term.weight == 1 else f", weight {term.weight:g}"
-            lines.append(f"  {term.cell.feature}: {term.cell.shown}: {said}{where}{weight}")
+            lines.append(
+                f"  {term.cell.feature}: {term.cell.shown}: {self._words(term.lead)}{weight}"
+            )
         return "\n".join(lines + (["  …"] if len(self.terms) > 5 else []))
 
 
@@ -288,18 +289,6 @@ def terms_against(
     terms = tuple(Term(cell, Lead(*lead), weight) for cell, lead, weight in parts)
     prior = float(_log_odds(model, i)[k])
     return Explanation(model, points, position, label, rival, prior, terms, total, {rival: total})
-
-
-def _plain(log: float, label: Any, rival: Any) -> dict[str, Any]:
-    """Return a lead or a term as JSON has it."""
-    out = [label] * (log != math.inf) + [rival] * (log != -math.inf)
-    ahead = None if math.isnan(log) or log == 0 else label if log > 0 else rival
-    return {
-        "log": log if math.isfinite(log) else None,
-        "times": math.exp(abs(log)) if abs(log) < 700 else None,
-        "for": None if ahead is None else str(ahead),
-        "rules_out": [] if math.isfinite(log) else [str(one) for one in out],
-    }
 
 
 def _strength(lead: Lead) -> tuple[float, ...]:

@@ -87,15 +87,18 @@ class Model:
     @property
     def unbiased(self) -> Model:
         """The same model where missing cells may hold anything, as an enemy may choose."""
-        if self.is_unbiased:
-            return self
-        return self._changed(self.index, (Fraction(1),) * self.d, (False,) * self.d)
+        return self if self.is_unbiased else self.everywhere(1)
+
+    def everywhere(self, bias: int) -> Model:
+        """Return the same model with one bias for all columns."""
+        return self._changed(self.index, (Fraction(bias),) * self.d, (False,) * self.d)
 
     def _changed(
         self, index: CountIndex, bias: tuple[Fraction, ...], fixed: tuple[bool, ...]
     ) -> Model:
         other = Model(index, self.alpha)
-        other.prior, other.prior_is_counted = self.prior, self.prior_is_counted
+        if not self.prior_is_counted:
+            other.prior, other.prior_is_counted = self.prior, False
         other.bias, other.fixed = bias, fixed
         return other
 

@@ -6,9 +6,6 @@ bias; so a point that is certain, or holds up to any bias, is always predicted t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from fractions import Fraction
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +13,7 @@ from nullproof.data.points import Points
 from nullproof.model.bias import Floats, groups_of
 from nullproof.model.model import Model
 from nullproof.model.parameters import exact_prior
+from nullproof.model.verdicts import verdicts
 
 # The limits of the parameters keep every logarithm of a count, a size or a prior below this.
 _LARGEST_LOG = 50.0
@@ -42,26 +40,28 @@ def log_supports(model: Model, points: Points) -> Floats:
 
 
 def winners(model: Model, points: Points) -> NDArray[np.intp]:
-    """Return the label with the greatest support, decided exactly where floats are too close.
+    """Return the label with the greatest support; the verdict at a bias of 0 rules out close rivals.
 
     In a tie it is the floats' choice; where no label has any support at all, the prior decides.
     """
     supports = _or_prior(model, log_supports(model, points))
     best: NDArray[np.intp] = supports.argmax(axis=1)
-    for place, tops in _settled(model, points, supports):
-        if best[place] not in tops:
-            best[place] = tops[0]
+    close, may_win = _close_calls(model, points, supports)
+    best[close] = np.where(may_win, supports[close], -np.inf).argmax(axis=1)
     return best
 
 
 def predictions(model: Model, points: Points) -> NDArray[np.int32]:
-    """Return the position of each point's label with the greatest support; -1 where several tie."""
+    """Return the position of each point's label with the greatest support; -1 where several tie.
+
+    Supports that floats cannot tell apart tie unless the verdict at a bias of 0 decides between them.
+    """
     supports = log_supports(model, points)
     best: NDArray[np.int32] = supports.argmax(axis=1).astype(np.int32)
     if model.m > 1:
         best[(supports == -np.inf).all(axis=1)] = -1
-    for place, tops in _settled(model, points, supports):
-        best[place] = tops[0] if len(tops) == 1 else -1
+    close, may_win = _close_calls(model, points, supports)
+    best[close] = np.where(may_win.sum(axis=1) == 1, may_win.argmax(axis=1), -1)
     return best
 
 
@@ -84,56 +84,25 @@ def log_shares(model: Model, points: Points, j: int, code: int) -> Floats:
     return shares
 
 
-def _exact_shares(model: Model, points: Points, j: int, code: int) -> list[Fraction]:
-    """Return the share of each label's rows that a cell stands for: what its weight is the exponent of.
+def _close_calls(
+    model: Model, points: Points, supports: Floats
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the points where floats cannot tell the two greatest supports apart, and who may win there.
 
-    1 if the cell is skipped, 0 for a label without any support.
+    These are the labels that win or tie at a bias of 0, exactly: with missing cells as like the known ones
+    as whole cells can be, and without any just the labels with the greatest support.
     """
-    index, alpha = model.index, model.alpha
-    sizes = [n + alpha * int(index.n_values[j]) for n in index.label_counts.tolist()]
-    if _is_skipped(points, j, code) or not model.weights[j]:
-        return [Fraction(bool(size)) for size in sizes]
-    codes = np.array(points.candidates(j, code))
-    # The open cells that hold a value, if each group is shared out like the known cells.
-    counts = [[n + alpha for n in row] for row in index.low(j, codes).tolist()]
-    for groups in groups_of(index, j, codes):
-        for row, i in np.argwhere(groups.n_cells).tolist():
-            share = Fraction(*groups.ratio((row, i), alpha))
-            counts[row][i] += int(groups.n_cells[row, i]) * share
-    totals = [sum(own, Fraction(0)) for own in zip(*counts, strict=True)]
-    return [
-        total / size if size else Fraction(0) for total, size in zip(totals, sizes, strict=True)
-    ]
-
-
-def _settled(model: Model, points: Points, supports: Floats) -> Iterator[tuple[int, list[int]]]:
-    """Yield the points where floats cannot tell the two greatest supports apart, with all winners."""
+    none = np.arange(0), np.zeros((0, model.m), dtype=bool)
     if model.m == 1:
-        return
+        return none
     second, first = np.partition(supports, -2, axis=1)[:, -2:].T
     doubt = 2 * model.slack(4 * _LARGEST_LOG * (model.d + 1))
-    known: dict[bytes, list[int]] = {}
     # A support of zero comes of a count of zero, without any rounding: it is infinitely far from others.
     with np.errstate(invalid="ignore"):
         close = np.flatnonzero(first - second <= doubt)
-    for place in close.tolist():
-        key = points.codes[:, place].tobytes()
-        if key not in known:
-            exact = _exact_supports(model, points, place)
-            known[key] = [i for i, support in enumerate(exact) if support == max(exact)]
-        yield place, known[key]
-
-
-def _exact_supports(model: Model, points: Points, place: int) -> list[Fraction]:
-    """Return the supports of one point's labels, to the power that makes them fractions."""
-    supports = [share**model.power for share in model.prior]
-    for j, code in enumerate(points.codes[:, place].tolist()):
-        shares = _exact_shares(model, points, j, code)
-        exponent = model.exponents[j]
-        # A weight of 0 leaves what rules a label out.
-        powers = [share**exponent if exponent else share for share in shares]
-        supports = [support * power for support, power in zip(supports, powers, strict=True)]
-    return supports
+    if not len(close):
+        return none
+    return close, verdicts(model.everywhere(0), points.take(close).read("skip")).possible
 
 
 def _is_skipped(points: Points, j: int, code: int) -> bool:

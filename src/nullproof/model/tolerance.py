@@ -155,10 +155,9 @@ def _searched(
     """
     table = _Table(model, points)
     value, rival = np.empty(len(points)), np.empty(len(points), dtype=np.intp)
-    n_points = min(max(1, _BLOCK // table.n_slots), _MOST_POINTS)
-    starts = range(0, len(points), n_points)
+    starts = range(0, len(points), table.block)
     for start in over(starts, _DOING, within(on_progress, 0.0, 0.9)):
-        block = slice(start, start + n_points)
+        block = slice(start, start + table.block)
         value[block], rival[block] = _in_floats(table, table.rows(block), at_none.take(block))
     known: dict[bytes, tuple[float, int]] = {}
     blurred = np.flatnonzero(np.isnan(value)).tolist()
@@ -335,6 +334,8 @@ class _Table:
         ]
         widths = [len(slots) for slots, _ in self.slots]
         self.first_slots, self.n_slots = np.cumsum([0, *widths])[:-1], sum(widths)
+        self.block = min(max(1, _BLOCK // self.n_slots), _MOST_POINTS, len(points))
+        self._scratch = np.empty((2, 2 * self.n_slots * self.block))
         self.log_prior = np.where((sizes > 0).all(axis=0), model.log_prior, -np.inf)
         self.magnitude = np.where(np.isfinite(self.log_prior), np.abs(self.log_prior), 0.0)
         self.magnitude += np.abs(logs).sum(axis=0) + _FAR * model.float_weights.sum()
@@ -343,6 +344,13 @@ class _Table:
     def rows(self, block: slice) -> Places:
         """Return the row of each slot of some points."""
         return np.concatenate([rows.take(which[block], axis=1) for rows, which in self.slots])
+
+    def scratch(self, n_rows: int, n_points: int) -> Floats:
+        """Return two arrays of memory that is used again and again.
+
+        To ask the system for fresh pages takes longer than all that is computed in them.
+        """
+        return self._scratch[:, : n_rows * n_points].reshape(2, n_rows, n_points)
 
     def log_odds(self, winner: NDArray[Any], rival: NDArray[Any]) -> Floats:
         """Return how far the priors put each winner ahead; a rival without support never catches up."""
@@ -391,13 +399,17 @@ class _Table:
             return ends[0], ends[1]
         biases, leads = self.grid
         m, n_steps = self.model.m, len(biases) - 1
-        places = rows * m * m + (winner * m + rival)
+        places = rows * (m * m)
+        places += winner * m + rival
         width = leads.size // (n_steps + 1)
         constant = self.log_odds(winner, rival)
+        terms, at_step = self.scratch(*rows.shape)
+        at_step = at_step.view(places.dtype)
 
         def lead(steps: Places) -> Floats:
+            np.add(places, steps * width, out=at_step)
             with np.errstate(invalid="ignore"):
-                log = constant + leads.take(places + steps * width).sum(axis=0)
+                log = constant + leads.take(at_step, out=terms, mode="clip").sum(axis=0)
             return np.where(np.isnan(log), -np.inf, log)
 
         left, right = np.zeros((2, len(winner)), dtype=np.intp)
@@ -428,7 +440,6 @@ class _Pairs:
     def __init__(self, table: _Table, places: Places, constant: Floats, slack: Floats) -> None:
         self.table, self.places, self.constant, self.slack = table, places, constant, slack
         self.base = table.base.take(places)
-        self._scratch = np.empty((2, *places.shape))
         self.parts = [
             (part.float_size.take(places), part.expected.take(places)) for part in table.parts
         ]
@@ -436,10 +447,13 @@ class _Pairs:
     @classmethod
     def of(cls, table: _Table, rows: Places, winner: NDArray[Any], rival: NDArray[Any]) -> _Pairs:
         """Look some points up by the rows of their slots."""
-        first, second = rows * table.model.m + winner, rows * table.model.m + rival
+        both = np.tile(rows * table.model.m, (2, 1))
+        first, second = np.split(both, 2)
+        first += winner
+        second += rival
         sizes = (table.log_size.take(own[table.first_slots]).sum(axis=0) for own in (second, first))
         constant = table.log_odds(winner, rival) + np.subtract(*sizes)
-        both = np.concatenate([first, second + len(table.log_size)])
+        second += len(table.log_size)
         slack = 2 * table.model.slack(table.magnitude[winner] + table.magnitude[rival])
         return cls(table, both, constant, slack)
 
@@ -456,8 +470,7 @@ class _Pairs:
         The logarithm of the winner's least support over the rival's greatest; -inf if the winner has none.
         """
         model, half = self.table.model, len(self.places) // 2
-        # In place: to ask the system for fresh pages takes longer than all that is computed.
-        counts, cells = self._scratch
+        counts, cells = self.table.scratch(*self.places.shape)
         low, high = self.base[:half], self.base[half:]
         for part in self.parts:
             _left_to_lose(*part, bias, cells)
@@ -485,10 +498,11 @@ class _Pairs:
         """
         owners, biases = [], []
         for part, own in zip(self.table.parts, self.parts, strict=True):
-            before, after = _left_to_lose(*own, left), _left_to_lose(*own, right)
-            n_jumps = (before - after).astype(np.intp)
+            before, n_jumps = self.table.scratch(*self.places.shape)
+            _left_to_lose(*own, left, before)
+            np.subtract(before, _left_to_lose(*own, right, n_jumps), out=n_jumps)
             slots, points = np.nonzero(n_jumps)
-            repeats = n_jumps[slots, points]
+            repeats = n_jumps[slots, points].astype(np.intp)
             again = np.repeat(np.arange(len(slots)), repeats)
             step = np.arange(len(again)) - (np.cumsum(repeats) - repeats)[again]
             slots, points = slots[again], points[again]

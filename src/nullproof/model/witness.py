@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.data.edits import TrainingTable
@@ -25,8 +24,6 @@ from nullproof.model.verdicts import (
     verdicts,
     worst_completion,
 )
-from nullproof.results.pictures import ROWS, shown_table
-from nullproof.words import per_cent
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,13 +114,6 @@ class World:
             counts[own] += left
         return counts
 
-    def filled(self) -> NDArray[np.int64]:
-        """Count the open cells that get the point's own value, features × labels."""
-        index, codes = self.model.index, np.array(self.codes, dtype=np.int32)
-        counts = _counts(self.model, self.codes, self.raised)
-        known = [index.exact(j, codes[[j]])[0] for j in range(len(codes))]
-        return np.array(counts, dtype=np.int64).T - np.array(known, dtype=np.int64)
-
     @property
     def verdict(self) -> str:
         """What Naive Bayes does in it: ``predicts yes``, ``ties yes and no``."""
@@ -134,45 +124,6 @@ class World:
         return f"World({self.verdict})"
 
 
-class Witness(tuple[World, World]):
-    """Two worlds that disagree about a point, or of which one ties; a notebook shows them side by side."""
-
-    __slots__ = ()
-
-    def _repr_html_(self) -> str:
-        supports: dict[str, list[Any]] = {"support of": [*self[0].log_supports]}
-        for world in self:
-            logs = np.array([*world.log_supports.values()])
-            top = logs.max() if np.isfinite(logs.max()) else 0.0
-            name = _distinct(f"a world that {world.verdict}", supports)
-            supports[name] = [per_cent(share) for share in np.exp(logs - top).tolist()]
-        headline = "Two worlds, supports as shares of the greatest"
-        return shown_table(headline, supports, len(self[0].log_supports)) + self._differences()
-
-    def _differences(self) -> str:
-        """List the missing cells that the two worlds fill in different numbers, most first."""
-        index, filled = self[0].model.index, [world.filled() for world in self]
-        apart = np.abs(filled[0] - filled[1])
-        order = np.argsort(-apart, axis=None, kind="stable")[: int((apart > 0).sum())]
-        missing = index.n_open
-        cells = [np.unravel_index(place, apart.shape) for place in order[:ROWS]]
-        columns: dict[str, list[Any]] = {
-            "column": [index.features[j] for j, _ in cells],
-            f"rows of {index.schema.label_name}": [index.labels[i] for _, i in cells],
-            "missing cells": [int(missing[j, i]) for j, i in cells],
-        }
-        for world, counts in zip(self, filled, strict=True):
-            name = _distinct(f"where it {world.verdict}", columns)
-            columns[name] = [
-                f"{counts[j, i]:,} like the point's {world.point[j]}" for j, i in cells
-            ]
-        return shown_table("Missing cells that they fill differently", columns, len(order))
-
-
-def _distinct(name: str, taken: Mapping[str, Any]) -> str:
-    return name if name not in taken else f"{name}, too"
-
-
 def witness(
     index: CountIndex,
     point: Any,
@@ -181,7 +132,7 @@ def witness(
     prior: Prior = None,
     own_missing: OwnMissing = "skip",
     bias: Bias = 1.0,
-) -> Witness:
+) -> tuple[World, World]:
     """Show two worlds that prove a point open: they disagree, or one of them ties.
 
     The options are those of `certify`; with a ``bias`` both worlds have at most that bias.
@@ -207,7 +158,7 @@ def witness(
             f"the point is certain: {which} predicts {index.labels[found.winner[0]]!r}, so there "
             "are no two worlds that disagree"
         )
-    return Witness(disagreeing(model, points, found, _known_cells(index, point, points)))
+    return disagreeing(model, points, found, _known_cells(index, point, points))
 
 
 def disagreeing(

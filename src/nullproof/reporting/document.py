@@ -32,7 +32,7 @@ from nullproof.cleaning.plan import CleaningPlan, plan_of, usual_goal
 from nullproof.data.notices import standing_notices
 from nullproof.data.points import evenly, unseen_notices
 from nullproof.data.schema import ONE
-from nullproof.model.accuracy import Truth
+from nullproof.model.accuracy import BIASES, DRAWN, Truth
 from nullproof.model.certify import Certificates, certificates_of
 from nullproof.model.model import Model
 from nullproof.model.verdicts import VERDICTS, verdicts
@@ -58,11 +58,6 @@ LIMIT = 200
 _BUDGET = 40_000
 _MOST_STAGES, _BARS = 20, 10
 _MOST_STEPS, _MOST_DRAWN = 200, 200
-# The biases of the curve and of the page's slider, close together where most predictions stop holding.
-_DRAWN = (
-    *(0.0, 0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08),
-    *(0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
-)
 # What somebody types who has an index in Python, with the options of the report.
 _CALLS = {"clean": "cleaning_plan(index, points)", "radius": "radius(index, points)"}
 # Notices of what ``unused`` lists.
@@ -317,13 +312,19 @@ def _next(document: dict[str, Any], commands: Mapping[str, str]) -> dict[str, An
 
 def _curve(judged: Certificates) -> dict[str, Any]:
     """Count the predictions that hold as the bias grows: at a few biases to read, at many to draw."""
-    curve = judged.curve()
+    columns = _curve_columns(judged, BIASES)
+    if judged.actual is not None:
+        at = judged.curve()
+        columns["accuracy_hold"] = [point.hold.accuracy for point in at]
+        columns["accuracy_rest"] = [point.rest.accuracy for point in at]
     asked = () if judged.threshold is None else (judged.threshold,)
-    drawn = curve.columns(sorted({*_DRAWN, *asked}))
-    return {
-        **curve.columns(),
-        "drawn": {name: drawn[name] for name in ("bias", "n_hold", "share")},
-    }
+    return {**columns, "drawn": _curve_columns(judged, sorted({*DRAWN, *asked}))}
+
+
+def _curve_columns(judged: Certificates, biases: Sequence[float]) -> dict[str, Any]:
+    n_hold = [at.n_hold for at in judged.curve(biases)]
+    shares = [n / max(len(judged), 1) for n in n_hold]
+    return {"bias": [*biases], "n_hold": n_hold, "share": shares}
 
 
 def _notes(judged: Certificates, document: dict[str, Any], asked: Asked) -> list[str]:

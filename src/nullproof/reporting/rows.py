@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.attacks.poison import single_attack
+from nullproof.attacks.joint_problem import Problem
+from nullproof.attacks.poison import union
 from nullproof.attacks.radius import Radii
 from nullproof.counts.index import CountIndex
 from nullproof.data.points import Points, RowNames, key_at
@@ -196,9 +197,10 @@ def attack(model: Model, points: Points, fragile: Radii) -> dict[str, Any] | Non
     places = weakest(fragile.radius, 1)
     if not len(places):
         return None
-    place, index = int(places[0]), model.index
-    rival, blanks = single_attack(fragile, place)
-    winner = int(fragile.winner[place])
+    place, index, alone = int(places[0]), model.index, fragile.take(places)
+    problem = Problem.of(alone)
+    blanks = problem.blanks(union(problem, alone))
+    winner, rival = int(alone.winner[0]), int(alone.overtaker[0])
     point = Points.without_holes(points.codes[:, place : place + 1], index.n_values)
     attacked = model.on(index.blanked(blanks))
     cells = [

@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.data.points import RowNames, shown_name
+from nullproof.data.points import RowNames, distinct, shown_name
 from nullproof.data.sources import native_frame
 from nullproof.errors import notice
 from nullproof.results.pictures import ROWS, shown_table, stack
@@ -212,13 +212,7 @@ def label_sets(
 
     Points with the same labels share their lists, which are written once.
     """
-    bits = np.packbits(possible, axis=1)
-    rows = np.zeros((len(possible), 4 + -(-bits.shape[1] // 4) * 4), dtype=np.uint8)
-    rows[:, :4] = predicted.astype(np.int32).view(np.uint8).reshape(-1, 4)
-    rows[:, 4 : 4 + bits.shape[1]] = bits
-    # As one number or, with many labels, as bytes, which sort far faster than rows of booleans.
-    kind = np.dtype(np.uint64) if rows.shape[1] == 8 else np.dtype((np.void, rows.shape[1]))
-    _, first, places = np.unique(rows.view(kind).ravel(), return_index=True, return_inverse=True)
+    first, places = distinct(np.vstack([predicted, np.packbits(possible, axis=1).T]))
     names = [str(label) for label in labels]
     sets = [np.flatnonzero(possible[place]).tolist() for place in first.tolist()]
     winners = predicted[first].tolist()

@@ -199,7 +199,8 @@ def _read_value(raw: bytes) -> None:
     """Read it as a cell, as a cell that is counted again, and as smoothing."""
     written = raw.decode("utf-8", "surrogateescape")
     index = CountIndex.from_rows([(written,), ("other",), ("more",)], ["p", "q", "q"])
-    if index.n_rows != 3 or index.update([(written,)], ["p"]).n_rows != 4:
+    again = CountIndex.from_rows([(written,)], ["p"], like=index)
+    if index.n_rows != 3 or (index + again).n_rows != 4:
         raise BrokenLawError(f"{written!r} was not counted")
     try:
         alpha = Fraction(written[:50]) if "/" in written else float(written)

@@ -35,7 +35,7 @@ from nullproof.counts.engines.columns import (
     summed,
 )
 from nullproof.counts.engines.files import duckdb_table, is_many
-from nullproof.counts.update import Counts, IndexFields
+from nullproof.counts.fields import Counts, IndexFields
 from nullproof.counts.weights import FEWEST_ROWS
 from nullproof.data.binning import (
     GRID,
@@ -60,7 +60,7 @@ from nullproof.data.labels import (
 from nullproof.data.missing import Missing
 from nullproof.data.notices import could_be_ids, notify
 from nullproof.data.options import TableOptions
-from nullproof.data.schema import NAMES_ROWS, Feature, Schema, binned_feature, encode
+from nullproof.data.schema import NAMES_ROWS, ColumnRecord, Feature, Schema, binned_feature, encode
 from nullproof.data.sources import Table, check_limits
 from nullproof.errors import NullproofError, explained, notice
 from nullproof.words import many
@@ -164,28 +164,28 @@ def _count(
     check_limits(n_cells=n_rows * len(names))
     learned = Learned(options)
     ids, binned = _columns_to_bin(table.frame, columns, options, n_rows)
-    counted = {
-        feature.name: (feature, known)
-        for feature, known in _count_bins(table.frame, labels, binned, options)
-    }
+    counted = {}
+    for feature, known in _count_bins(table.frame, labels, binned, options):
+        counted[feature.name] = feature, known
+        taken = tuple(table.taken.get(feature.name, ()))
+        learned.records[feature.name] = ColumnRecord(
+            feature.name, "feature", kind=feature.kind, taken=taken
+        )
     done = {*ids, *counted}
-    for name in ids:
-        learned.leave_out(name, "number", NAMES_ROWS, 0)
+    learned.records |= {
+        name: ColumnRecord(name, "left out", NAMES_ROWS, "number", 0) for name in ids
+    }
     rest = [column for column in columns if column.name not in done]
     all_groups = grouped(table.frame, labels, [*map(by_value, rest)])
     for column, groups in zip(rest, all_groups, strict=True):
         marked = int(groups.counts.sum()) < n_rows
         rows = Rows(groups.labels, groups.counts)
-        fitted = learned.fit(
-            column.read(groups.values, marked=marked), rows, n_rows, learned.findings
-        )
+        read = column.read(groups.values, marked=marked)
+        read.taken = (*table.taken.get(column.name, ()), *read.taken)
+        fitted = learned.fit(read, rows, n_rows)
         if fitted is not None:
             feature, encoded = fitted
             counted[column.name] = feature, summed(feature, encoded.codes, groups, labels)
-    for name, spellings in table.taken.items():
-        for spelling in spellings if name in counted else ():
-            learned.findings.taken.setdefault(spelling, []).append(name)
-    learned.findings.sort_taken(names)
     pairs = [counted[name] for name in names if name in counted]
     features = [feature for feature, _ in pairs]
     schema = learned.schema(labels.schema, features, table.names, table.missing, table.formats)
@@ -195,7 +195,7 @@ def _count(
             "Every column counts 1, since weights are learned from rows and a lazy table is counted where "
             "it is; give like= an index of some of its rows to take its weights, or weights='equal'"
         )
-    notify(index, learned.findings)
+    notify(index)
     return index
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.count import check_size
-from nullproof.counts.update import Counts
+from nullproof.counts.fields import Counts
 from nullproof.data.labels import known_label_codes
 from nullproof.data.missing import NOTHING_SPELLED, USUAL, Missing, Rule
 from nullproof.data.schema import Feature, Schema

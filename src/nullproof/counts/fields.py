@@ -1,9 +1,8 @@
-"""The five fields of an index, what follows from them, and how they change without counting again."""
+"""The five fields of an index, what follows from them, and how they add up and change without counting."""
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self, TypeVar
@@ -12,11 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.data.labels import label_positions
-from nullproof.data.schema import Feature, Schema, encode
-from nullproof.data.sources import read_column
+from nullproof.data.schema import Feature, Schema
 from nullproof.data.types import text
 from nullproof.errors import NullproofError
-from nullproof.words import many, some
 
 Counts = NDArray[np.int64]
 # By candidate set, the cells of each label.
@@ -133,32 +130,9 @@ class IndexFields:
 
     # Cells that are filled or blanked.
 
-    def fill(self, feature: str, value: Any, label: Any, *, n_cells: int = 1) -> Self:
-        """Return the index after some missing cells of a label were filled with a value."""
-        schema = self.schema
-        if feature not in schema.position:
-            raise NullproofError(
-                f"there is no feature {feature!r}; it is one of {some(schema.position, 20)}"
-            )
-        j, label_code = schema.position[feature], int(codes_of_labels(schema, [label])[0])
-        column = schema.features[j]
-        code = int(encode(column, read_column(feature, [value])).codes[0])
-        if not 0 <= code < column.n_values:
-            raise NullproofError(
-                f"{value!r} is not in the domain of column {feature!r} ({some(column.values, 5)}); closed "
-                "domains do not grow"
-            )
-        if not is_whole(n_cells) or n_cells < 0:
-            raise NullproofError(
-                f"n_cells is {n_cells!r}; give the number of cells to fill, a whole number from 0 on"
-            )
-        there = int(self.n_null[j, label_code])
-        if n_cells > there:
-            raise NullproofError(
-                f"column {feature!r} has {many(there, 'such missing cell')} with label {label!r}, not "
-                f"{n_cells:,}; fill no more than there are"
-            )
-        return self._moved([(j, code, label_code, n_cells)])
+    def filled(self, j: int, labels: NDArray[np.integer], codes: NDArray[np.integer]) -> Self:
+        """Return the index after missing cells of feature ``j`` got their values, as codes."""
+        return self._moved([(j, codes, labels, 1)])
 
     def blanked(self, cells: Iterable[Cells]) -> Self:
         """Return the index after cells were blanked; no more can be blanked than are counted."""
@@ -166,7 +140,7 @@ class IndexFields:
         found = self._moved(
             (own.feature, own.candidates[0], own.label, -own.n_cells) for own in cells
         )
-        found.refuse_negative(
+        found._refuse_negative(
             "more cells of column {feature!r} are to be blanked than there are with that label and value; "
             "blank no more than are counted"
         )
@@ -182,7 +156,7 @@ class IndexFields:
             np.subtract.at(n_null[j], labels, n_cells)
         return replace(self, known=tuple(known), n_null=n_null)
 
-    def refuse_negative(self, wrong: str) -> None:
+    def _refuse_negative(self, wrong: str) -> None:
         """Reject counts of which more were taken away than there were."""
         fields = zip(self.schema.features, self.known, self.n_null, self.sets, strict=True)
         for feature, known, n_null, sets in fields:
@@ -191,28 +165,12 @@ class IndexFields:
 
     # Whole indexes.
 
-    def plus(self, other: IndexFields, sign: int = 1) -> Self:
-        """Add the counts of an index of the same schema, or take them away."""
-        sets: list[CandidateSets] = []
-        none = np.zeros_like(self.label_counts)
-        for mine, theirs in zip(self.sets, other.sets, strict=True):
-            keys = sorted({*mine, *theirs})
-            both = {key: mine.get(key, none) + sign * theirs.get(key, none) for key in keys}
-            sets.append({key: counts for key, counts in both.items() if counts.any()})
-        return replace(
-            self,
-            label_counts=self.label_counts + sign * other.label_counts,
-            known=tuple(a + sign * b for a, b in zip(self.known, other.known, strict=True)),
-            n_null=self.n_null + sign * other.n_null,
-            sets=tuple(sets),
-        )
-
     def widened(self, schema: Schema) -> Self:
         """Return the same rows counted by a schema with more labels, values or features, in any order.
 
         A feature that is new had no known value in these rows: all its cells are missing.
         """
-        labels = codes_of_labels(schema, self.labels)
+        labels = label_positions(schema, self.labels)
 
         def spread(counts: Counts) -> Counts:
             wider = np.zeros(len(schema.labels), dtype=np.int64)
@@ -250,15 +208,40 @@ class IndexFields:
         return self.widened(schema) if same else None
 
     def __add__(self, other: object) -> Self:
+        """Return the counts of both: further rows, or another part of a table."""
+        return self._plus(other, 1) if isinstance(other, IndexFields) else NotImplemented
+
+    def __sub__(self, other: object) -> Self:
+        """Return the counts without those of some rows."""
         if not isinstance(other, IndexFields):
             return NotImplemented
+        found = self._plus(other, -1)
+        found._refuse_negative(
+            "a row to take away has a cell in column {feature!r} that is not counted with that label; give "
+            "rows as they were when they were counted"
+        )
+        return found
+
+    def _plus(self, other: IndexFields, sign: int) -> Self:
         alike = other._in_order_of(self.schema)
         if alike is None:
             raise NullproofError(
                 "the two indexes differ in labels, features or domains; "
                 "count the second with like= the first"
             )
-        return self.plus(alike)
+        sets: list[CandidateSets] = []
+        none = np.zeros_like(self.label_counts)
+        for mine, theirs in zip(self.sets, alike.sets, strict=True):
+            keys = sorted({*mine, *theirs})
+            both = {key: mine.get(key, none) + sign * theirs.get(key, none) for key in keys}
+            sets.append({key: counts for key, counts in both.items() if counts.any()})
+        return replace(
+            self,
+            label_counts=self.label_counts + sign * alike.label_counts,
+            known=tuple(a + sign * b for a, b in zip(self.known, alike.known, strict=True)),
+            n_null=self.n_null + sign * alike.n_null,
+            sets=tuple(sets),
+        )
 
     def __eq__(self, other: object) -> bool:
         """Same domains, labels and counts; the order of the features does not matter."""
@@ -281,24 +264,6 @@ class IndexFields:
 Index = TypeVar("Index", bound=IndexFields)
 
 
-def fill_codes(
-    index: Index, j: int, labels: NDArray[np.integer], codes: NDArray[np.integer]
-) -> Index:
-    """Give missing cells of one feature their values, as codes."""
-    return index._moved([(j, codes, labels, 1)])
-
-
-def codes_of_labels(schema: Schema, labels: Sequence[Any]) -> NDArray[np.int32]:
-    """Number labels as a schema does; reject one that it does not have."""
-    codes = label_positions(schema, labels)
-    if (codes < 0).any():
-        raise NullproofError(
-            f"there is no label {labels[int(codes.argmin())]!r} in the index "
-            f"({some(schema.labels, 5)}); count the table anew"
-        )
-    return codes
-
-
 def _codes_in(wider: Feature, feature: Feature) -> NDArray[np.intp]:
     """Return the code of each value in a wider domain; bins are the same whatever their texts."""
     if feature.edges:
@@ -307,8 +272,3 @@ def _codes_in(wider: Feature, feature: Feature) -> NDArray[np.intp]:
     if wider.values == feature.values:
         return np.arange(feature.n_values)
     return np.array([wider.codes[value] for value in feature.values])
-
-
-def is_whole(number: Any) -> bool:
-    """Return whether something is a whole number, of Python or of NumPy; True and 1.0 are none."""
-    return isinstance(number, numbers.Integral) and not isinstance(number, bool)
