@@ -140,7 +140,12 @@ def _indexes(folder: Path) -> list[Way]:
 
         def load(raw: bytes) -> None:
             path.write_bytes(raw)
-            index = CountIndex.load(path)
+            try:
+                index = CountIndex.load(path)
+            except NullproofError as problem:
+                if not str(problem).startswith(f"{path} ") or "; " not in str(problem):
+                    raise BrokenLawError(f"says not which file, or what to do: {problem}") from None
+                raise
             if raw not in raws:
                 raise BrokenLawError(f"taken though it was not saved like that: {index!r}")
 
