@@ -42,7 +42,6 @@ SLOW = (
     "test_radius.py::test_hundreds_of_rows",
     "test_radius_rows.py::test_hundreds_of_rows",
     "test_real_data.py",
-    "test_report.py::test_a_sample_of_many_points",
     "test_report.py::test_what_is_right",
     "test_worksheet.py::test_promises_are_kept",
 )

@@ -63,10 +63,10 @@ BAD: dict[str, list[tuple[Any, str]]] = {
 def takers(option: str) -> list[Callable[..., Any]]:
     """Every public function that takes an index and this option."""
     named = {name: getattr(module, name) for module in MODULES for name in module.__all__}
-    functions = [one for one in named.values() if inspect.isfunction(one)]
+    functions: list[Any] = [one for one in named.values() if inspect.isfunction(one)]
     return [
         question
-        for question in (*functions, cleaning.Cleaner)
+        for question in [*functions, cleaning.Cleaner]
         if {"index", option} <= {*inspect.signature(question).parameters}
     ]
 
