@@ -20,7 +20,15 @@ from support.command_line import Runner
 from support.index_view import counts
 from support.refusing import refuses
 
-from nullproof import CertifiedNB, CountIndex, NullproofError, NullproofWarning, certify, tolerance
+from nullproof import (
+    CertifiedNB,
+    CountIndex,
+    NullproofError,
+    NullproofWarning,
+    certify,
+    report,
+    tolerance,
+)
 
 RNG = random.Random(36)
 LABELS = ["p", "q"]
@@ -167,7 +175,10 @@ def test_ids_leaks_and_misspelt_labels() -> None:
     index, said = noticed(frame)
     assert index.features == ("income", "outcome")
     assert noticed(frame.lazy())[0] == index
-    assert any("'outcome' alone gives the label" in one for one in said)
+    assert "'outcome' alone gives the label" in said[0]
+    document = report(index, frame).document
+    assert document["finding"].startswith("'outcome' alone gives the label")
+    assert document["next"]["text"].endswith('leave it out: --ignore "outcome"')
     with pytest.raises(NullproofError, match="did you mean 'PassengerId'"):
         CountIndex.from_table(frame, "passengerid")
 

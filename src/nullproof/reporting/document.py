@@ -21,15 +21,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
+from nullproof import __version__
 from nullproof.attacks.accuracy import AccuracyCurve
 from nullproof.attacks.radius import Radii, radii_of
 from nullproof.cleaning.plan import CleaningPlan, plan_of, usual_goal
-from nullproof.data.notices import standing_notices
+from nullproof.data.notices import in_shell, leaks, standing_notices
 from nullproof.data.points import evenly, unseen_notices
 from nullproof.data.schema import ONE
 from nullproof.model.accuracy import BIASES, DRAWN, Truth
@@ -116,7 +116,7 @@ class Asked:
             listed = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
             options[name.replace("_", " ")] = "yes" if value is True else listed
         return {
-            "version": None if self.in_python else version("nullproof"),
+            "version": None if self.in_python else __version__,
             "train": self.train,
             "test": self.test,
             "training_rows": self.training_rows,
@@ -196,8 +196,9 @@ def document_of(
         "asked": asked.document(judged),
     }
     document["title"] = _title(judged)
-    document["finding"] = _finding(document)
-    document["next"] = _next(document, asked.commands)
+    alone = [text(name) for name in leaks(index)]
+    document["finding"] = _leak(alone) if alone else _finding(document)
+    document["next"] = _without(alone) if alone else _next(document, asked.commands)
     document["notes"] = _notes(judged, document, asked)
     say("done", 1.0)
     return document
@@ -263,6 +264,22 @@ def _quality(truth: Truth | None) -> dict[str, Any] | None:
         return None
     baseline = {"label": text(truth.usual), **truth.baseline.document()}
     return {**truth.everything.document(), "baseline": baseline}
+
+
+def _leak(names: Sequence[str]) -> str:
+    """Say that some columns alone give away the label: then nothing else matters."""
+    gives = "gives" if len(names) == 1 else "give"
+    return (
+        f"{some(map(repr, names), 3)} alone {gives} the label in over 99.9 % of the rows, so these numbers "
+        "say little about new rows."
+    )
+
+
+def _without(names: Sequence[str]) -> dict[str, Any]:
+    flags = " ".join(f"--ignore {in_shell(name)}" for name in names[:3])
+    it, is_not = ("it", "is not") if len(names) == 1 else ("them", "are not")
+    text = f"If {some(map(repr, names), 3)} {is_not} known for a new row, leave {it} out: {flags}"
+    return {"text": text, "command": None}
 
 
 def _finding(document: dict[str, Any]) -> str:
