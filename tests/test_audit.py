@@ -77,7 +77,7 @@ def test_a_change_can_be_checked(library: str) -> None:
         one, other = found.witness(point)
         assert one.predicted != other.predicted
     for point in np.flatnonzero(~found.changed)[:2].tolist():
-        with pytest.raises(NullproofError, match="nothing to show"):
+        with pytest.raises(NullproofError, match="has no witness"):
             found.witness(point)
 
 
@@ -124,7 +124,7 @@ def test_the_judged_prediction() -> None:
     found = audit(tree(), train, test, label="ill", n_worlds=4)
     fitted = tree().fit(train.drop("ill"), train["ill"].to_numpy())
     assert found.predicted == fitted.predict(test).tolist()
-    with pytest.warns(NullproofWarning, match="cannot be fitted on the table as it is"):
+    with pytest.warns(NullproofWarning, match="cannot be fitted on the incomplete table"):
         without = audit(linear(), train, test, label="ill", n_worlds=4)
     assert without.as_it_is is None
     labels = [without.labels[label] for label in without.predictions[0].tolist()]
@@ -139,7 +139,7 @@ def test_what_chance_tells() -> None:
     with pytest.warns(NullproofWarning, match="from the first completed table is judged"):
         rejects = audit(linear(), train, test, label="ill", n_worlds=8)
     assert rejects.chance_at_most == pytest.approx(1 - 0.05 ** (1 / 3))
-    assert "at most 63.2 % of all worlds by chance do" in rejects.confidence()
+    assert "at most 63.2 % of all worlds drawn by chance would" in rejects.confidence()
     with pytest.warns(NullproofWarning):
         one = audit(linear(), train, test, label="ill", n_worlds=2)
     assert one.chance_at_most is None
@@ -164,7 +164,7 @@ def test_seeds_and_numbers() -> None:
     assert document["n_changed"] == sum(point["changed"] for point in document["points"])
     assert json.loads(json.dumps(document)) == document
     assert first.to_frame()["changed"].to_list() == first.changed.tolist()
-    assert "not proven" in repr(first)
+    assert "no proof" in repr(first)
     assert "<table>" in first._repr_html_()
 
 

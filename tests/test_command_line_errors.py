@@ -110,7 +110,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     f"clean {BOTH} -o test.csv": ("-o test.csv",),
     f"certify {BOTH} --like old.index -o old.index": ("old.index",),
     f"certify t*n.csv test.csv {LABEL} -o train.csv": ("-o train.csv",),
-    f"certify . test.csv {LABEL} -o out.csv": ("-o out.csv", "which is read"),
+    f"certify . test.csv {LABEL} -o out.csv": ("-o out.csv", "which is an input"),
     f"report {BOTH} --compare half.json": ("half.json", "report"),
     f"report {BOTH} -o report.pdf": ("report.pdf", ".html"),
     f"report {BOTH} --compare nothing.json": ("nothing.json",),

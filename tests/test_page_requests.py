@@ -66,7 +66,7 @@ BAD: dict[str, Any] = {
     "broken gzip": (gzip.compress(b"a,b\n1,2\n" * 999)[:-20], 400, "damaged gzip"),
     "zstd": (b"\x28\xb5\x2f\xfd" + b"1" * 50, 415, "zstd"),
     "broken Parquet": (b"PAR1" + b"1" * 500, 400, "not a table"),
-    "rows": (b"a,b\n" + b"1,2\n" * 5001, 413, "5,001 rows", "takes 5,000", "--max-rows"),
+    "rows": (b"a,b\n" + b"1,2\n" * 5001, 413, "5,001 rows", "accepts at most 5,000", "--max-rows"),
     "wide": (
         (",".join(f"c{n}" for n in range(2001)) + "\n" + "1," * 2000 + "1\n").encode(),
         413,

@@ -1,4 +1,4 @@
-"""``python -m nullproof`` and ``nullproof``: a process that runs one command and ends."""
+"""Run one command: the entry point of ``python -m nullproof`` and ``nullproof``."""
 
 import atexit
 import gc
@@ -8,9 +8,9 @@ import sys
 def main() -> None:
     """Run the command line.
 
-    Python looks for cycles while libraries load, and again at its end, though all that they load stays: a
-    third of the time of a short command (0.90 s without these lines, 0.61 s with them). A server runs for
-    long and lets go of whole tables, so it keeps Python's rule.
+    Python collects garbage cycles while libraries load and again at exit, although none of that is freed:
+    a third of the time of a short command (0.90 s without these lines, 0.61 s with them). A server runs
+    for long and releases whole tables, so it keeps Python's default.
     """
     if "serve" not in sys.argv:
         gc.set_threshold(200_000)

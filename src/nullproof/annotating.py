@@ -1,6 +1,6 @@
-"""annotate: a table of points with its predictions and verdicts, where the table is.
+"""annotate: add predictions and verdicts to a table of points, wherever the table is stored.
 
-Every engine hands batches of rows to `_Judge`, so all of them give what `certify` gives. Only the index
+Every engine passes batches of rows to `_Judge`, so all give the same results as `certify`. Only the index
 travels, with the judge that is sent to the workers.
 """
 
@@ -28,7 +28,7 @@ from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
 from nullproof.results.files import write_whole
 
-# The new columns: their types in polars, in pandas, and as Arrow and Spark write them.
+# The new columns, with their types in polars, in pandas, and in the notation of Arrow and Spark.
 _COLUMNS: dict[str, tuple[Any, str, str]] = {
     "predicted": (pl.String(), "string", "string"),
     "verdict": (pl.String(), "string", "string"),
@@ -50,18 +50,18 @@ def annotate(
     bias: Bias = 1.0,
     into: str | Path | None = None,
 ) -> Any:
-    """Add the prediction and the verdict of each row to a table, where the table is.
+    """Add the prediction and the verdict of each row to a table, wherever the table is stored.
 
     Adds ``predicted``, as text; ``verdict``: ``certain``, ``holds`` (up to the bias asked about, else
-    0.05) or ``open``; ``holds_up_to``: the largest bias up to which the prediction holds, null if not
-    even 0 decides; and, where the table has the label column, ``right``: null where the label is not known.
+    0.05) or ``open``; ``holds_up_to``: the largest bias up to which the prediction holds, null if it is
+    undecided even at 0; and, if the table has the label column, ``right``, null if the label is unknown.
 
     Parameters
     ----------
     table
-        A data frame of pandas, polars or pyarrow, or a file, is annotated at once. A lazy frame of
-        polars, a Spark and a Dask data frame stay lazy: the rows are annotated by the workers, which
-        need nullproof installed. Tables of DuckDB and ibis are written ``into`` a file.
+        A pandas, polars or pyarrow data frame, or a file, is annotated immediately. Lazy polars frames
+        and Spark and Dask data frames stay lazy: the workers annotate the rows, so they need nullproof
+        installed. DuckDB and ibis tables are written ``into`` a file.
     alpha, prior, own_missing, bias
         As for `certify`.
     into
@@ -69,7 +69,7 @@ def annotate(
 
     Returns
     -------
-    The table with its new columns, of the same library; for DuckDB and ibis the path of the file.
+    The table with its new columns, in the same library; for DuckDB and ibis, the path of the file.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def annotate(
 
 @dataclass(frozen=True)
 class _Judge:
-    """Predicts and judges rows, which are data frames of any library."""
+    """Predict and judge rows, given as a data frame of any library."""
 
     model: Model
     own_missing: OwnMissing
@@ -135,7 +135,7 @@ class _Judge:
     def judged(self, rows: Any) -> pl.DataFrame:
         """Return the new columns of some rows."""
         schema = self.model.index.schema
-        # Quietly: each batch would warn of the same values that training never showed.
+        # Quietly: otherwise each batch would warn about the same unseen values.
         points = encode_quietly(schema, rows).read(self.own_missing)
         actual = true_labels(schema, AS_USUAL.open(rows, schema.label_name, schema))
         first, which = distinct(points.codes)
@@ -149,12 +149,12 @@ class _Judge:
         return new.with_columns(right=pl.when(pl.Series(actual >= 0)).then(right))
 
     def annotated(self, rows: Any, table: Any = None) -> Any:
-        """Return rows with their new columns; those of ``table``, if the caller's has other names."""
+        """Return rows with their new columns; ``table`` has the caller's names if they differ."""
         new = self.judged(rows)
         if isinstance(rows, pl.DataFrame):
             return rows.hstack(new)
         if hasattr(rows, "append_column"):
-            # The other columns of a table of Arrow stay as they are.
+            # The other columns of an Arrow table stay unchanged.
             arrays = new.to_arrow(compat_level=pl.CompatLevel.oldest())
             for name in new.columns:
                 rows = rows.append_column(name, arrays[name].cast(_COLUMNS[name][2]))
@@ -168,7 +168,7 @@ class _Judge:
         return (rows if table is None else table).assign(**columns)
 
     def annotated_batches(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Annotate batches of Arrow, small ones together: to begin takes as long as thousands of points."""
+        """Annotate Arrow batches, joining small ones: a call costs as much as thousands of points."""
         import pyarrow as pa
 
         waiting, n_rows = [], 0
@@ -190,7 +190,7 @@ def _at_once(judge: _Judge, table: Any) -> Any:
             f"the table is a {type(table).__name__}; give a data frame or a file, or ask certify"
         )
     judge.new_columns(opened.names)
-    # Names that are no texts were changed on the way; those of the caller stay.
+    # Names that are not texts were converted; restore the caller's names.
     return judge.annotated(opened.source, table if hasattr(table, "assign") else None)
 
 
@@ -204,8 +204,8 @@ def _in_dask(rows: Any, judge: _Judge) -> Any:
 def _keep_large_arrays() -> None:
     """Let the C library reuse the memory of arrays up to 32 MB, as it does by default.
 
-    Dask sets MALLOC_TRIM_THRESHOLD_ for its workers, and with that every array over 128 KB is made of fresh
-    pages of the system: it takes longer to get them than to compute what is in them.
+    Dask sets MALLOC_TRIM_THRESHOLD_ for its workers, and then every array over 128 KB uses fresh
+    pages of the system, which take longer to get than to fill.
     """
     if "MALLOC_TRIM_THRESHOLD_" in os.environ:
         # Other systems have no such function.
@@ -230,7 +230,7 @@ def _batches(table: Any) -> Any:
         backend = table.get_backend()
         if backend.name != "duckdb":
             return table.to_pyarrow_batches(chunk_size=_ROWS)
-        # ibis 12 asks DuckDB 2 for a method that is gone; a query of it is a table of DuckDB.
+        # ibis 12 calls a method that DuckDB 2 has removed, so run the query as a DuckDB table.
         table = backend.con.cursor().sql(backend.compile(table))
     if hasattr(table, "to_arrow_reader"):
         return table.to_arrow_reader(_ROWS)

@@ -33,7 +33,7 @@ from nullproof.results import Column, Result, chosen
 from nullproof.words import PLAIN, cut, many, per_cent, quoted, some
 
 _CONFIDENCE = 0.95
-# Starting worker processes takes a second or two; less work than this is done here.
+# Starting worker processes takes a second or two; shorter work runs in this process.
 _WORTH_PROCESSES = 4.0
 
 
@@ -51,15 +51,15 @@ def audit(
     seed: int = 0,
     on_progress: Progress | None = None,
 ) -> Audit:
-    """Fit a classifier on many completions of a table and list the predictions that were seen to change.
+    """Fit a classifier on many completions of a table and list the predictions that change.
 
     Parameters
     ----------
     estimator
-        Any scikit-learn classifier or pipeline; it is cloned, never changed, and a ``random_state`` that
-        is open is fixed at ``seed``, so that only the missing cells make a difference. Where it takes
-        missing cells (boosted trees, pipelines that impute), its prediction from the table as it is is
-        the one that is judged; else that of the first completed table, which is drawn by chance.
+        Any scikit-learn classifier or pipeline; it is cloned, never changed, and an unset
+        ``random_state`` is set to ``seed``, so that only the missing cells make a difference. If it
+        accepts missing cells (boosted trees, pipelines that impute), the prediction judged is the one
+        from the incomplete table; otherwise the one from the first completed table, drawn by chance.
     table
         The training table, a data frame or a file, with its label column.
     points
@@ -67,13 +67,13 @@ def audit(
     label
         The name of the label column.
     n_worlds
-        How many completed tables to fit on; half of them are drawn by chance, half are directed.
+        How many completed tables to fit on: half are drawn by chance, half are directed.
     bias
         How far the filled cells may differ from the known ones (docs/theory.md, 8), as for `certify`.
     missing, missing_is_value
         As for `CountIndex.from_table`; missing cells that count as a value are not filled.
     key
-        What names the points: a column, or one name each.
+        The names of the points: a column, or one name per point.
 
     Returns
     -------
@@ -152,7 +152,7 @@ def audit(
 
 
 def _seeded(estimator: Any, seed: int) -> Any:
-    """Return a clone that predicts the same on the same table: seeds that are open are fixed."""
+    """Return a clone that predicts the same on the same table: seeds that are not set are fixed."""
     try:
         from sklearn.base import clone, is_classifier
     except ImportError:
@@ -177,7 +177,7 @@ def _seeded(estimator: Any, seed: int) -> Any:
         if name.split("__")[-1] == "random_state" and not isinstance(value, int | np.integer):
             fixed[name] = seed % 2**32
         elif hasattr(value, "random_state") and not hasattr(value, "get_params"):
-            # What splits rows, say in a search for parameters, has a seed of its own.
+            # A splitter of rows, such as in a parameter search, has its own seed.
             fixed[name] = copy(value)
             fixed[name].random_state = seed % 2**32
     return cloned.set_params(**fixed)
@@ -200,13 +200,13 @@ class _Fits:
         return np.asarray(fitted.predict(self.points.to_native()))
 
     def as_it_is(self) -> NDArray[Any] | None:
-        """Return the predictions from the table as it is; None if it is rejected."""
+        """Return the predictions from the incomplete table; None if the classifier rejects it."""
         try:
             return self.predicted(self.worlds.training.frame)
         except Exception as problem:
-            # Most classifiers reject missing cells; what else is wrong shows on a completed table.
+            # Most classifiers reject missing cells; other errors show up on a completed table.
             notice(
-                f"{type(self.estimator).__name__} cannot be fitted on the table as it is "
+                f"{type(self.estimator).__name__} cannot be fitted on the incomplete table "
                 f"({_said(problem)}), so its prediction from the first completed table is judged."
             )
             return None
@@ -214,7 +214,7 @@ class _Fits:
     def in_world(self, number: int) -> NDArray[Any] | None:
         """Return the predictions in one world; None if the classifier cannot be fitted there."""
         with warnings.catch_warnings():
-            # What a fit warns of was shown once, for the table as it is.
+            # Warnings of a fit were shown once, for the incomplete table.
             warnings.simplefilter("ignore")
             try:
                 return self.predicted(self.worlds.completed(number))
@@ -222,9 +222,9 @@ class _Fits:
                 return None
 
     def predictions(self) -> Iterator[tuple[int, NDArray[Any] | None]]:
-        """Yield the number of each world with its predictions, in order; on all cores where that pays.
+        """Yield the number of each world with its predictions, in order; use all cores if that is faster.
 
-        The first table is fitted twice: a classifier that cannot be fitted, or is random, is rejected.
+        Fit the first table twice, to reject a classifier that cannot be fitted or is random.
         """
         from joblib import Parallel, delayed  # type: ignore[import-untyped]
 
@@ -286,18 +286,18 @@ class FilledWorld:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Audit(Result["AuditedPoint"]):
-    """Which predictions were seen to change as the missing training cells were filled.
+    """Which predictions changed as the missing training cells were filled.
 
     Parameters
     ----------
     labels
-        The labels that were predicted anywhere.
+        All labels that were predicted.
     numbers
         The number of each world.
     predictions
         The predicted label of each point in each world, as positions: worlds × points.
     as_it_is
-        The same for the classifier fitted on the table as it is; None if it rejects missing cells.
+        The same for the classifier fitted on the incomplete table; None if it rejects missing cells.
     seconds
         How long the fits took.
     """
@@ -333,12 +333,12 @@ class Audit(Result["AuditedPoint"]):
     @cached_property
     def _judged(self) -> NDArray[np.int32]:
         """The position of the prediction that is judged, per point."""
-        # The first world is drawn by chance and always there.
+        # The first world is drawn by chance and always exists.
         return self.predictions[0] if self.as_it_is is None else self.as_it_is
 
     @cached_property
     def predicted(self) -> list[Any]:
-        """The prediction that is judged: from the table as it is, or from the first completed table."""
+        """The prediction that is judged: from the incomplete table, or from the first completed one."""
         return [self.labels[label] for label in self._judged.tolist()]
 
     @cached_property
@@ -352,42 +352,42 @@ class Audit(Result["AuditedPoint"]):
 
     @cached_property
     def unlike_as_it_is(self) -> NDArray[np.bool_]:
-        """Where all completed tables agree, but on another label than the table as it is."""
+        """Where all completed tables agree on a label, but the incomplete table gives another one."""
         return np.asarray(~self.changed & self._differs.any(axis=0))
 
     @cached_property
     def n_changed_worlds(self) -> NDArray[np.int64]:
-        """In how many worlds each prediction is another one than the one that is judged."""
+        """The number of worlds in which each prediction differs from the one that is judged."""
         return np.asarray(self._differs.sum(axis=0), dtype=np.int64)
 
     @property
     def chance_at_most(self) -> float | None:
-        """The share of all worlds by chance that change a prediction which none of these changed, at most.
+        """The largest share of all worlds by chance that may change a prediction none of these changed.
 
         With 95 % confidence: ``1 - 0.05**(1/n)`` for ``n`` worlds by chance; None where there are too few.
         """
         # If a share p of all worlds by chance changes a prediction, none of n changes it with probability
         # (1 - p)^n, which is at most 5 % unless p is at most this bound. That needs worlds that are
-        # independent of the prediction: the world that gave it does not count. That nothing is said of
-        # predictions that directed worlds change can only make a wrong statement rarer.
+        # independent of the prediction, so the world that gave it does not count. Excluding predictions
+        # that directed worlds change can only make a wrong statement rarer.
         n = self.n_chance - (self.as_it_is is None)
         return float(1 - (1 - _CONFIDENCE) ** (1 / n)) if n else None
 
     @cached_property
     def _seen(self) -> list[tuple[Any, ...]]:
-        """The labels that each point was seen with, that which is judged among them."""
+        """The labels predicted for each point in any world, including the one that is judged."""
         every = np.vstack([self.predictions, self._judged])
         return [tuple(self.labels[code] for code in np.unique(own).tolist()) for own in every.T]
 
     def witness(self, position: int) -> tuple[FilledWorld, FilledWorld]:
         """Return two completions of the table on which the classifier predicts a point differently.
 
-        The first gives the prediction that is judged, if one of them does.
+        If one of them gives the prediction that is judged, it comes first.
         """
         place = chosen(position, len(self))
         if not self.changed[place]:
             raise NullproofError(
-                f"no two worlds were seen that disagree about point {position}; there is nothing to show"
+                f"no two of the worlds disagree about point {position}, so it has no witness"
             )
         differs, labels = self._differs[:, place], self.predictions[:, place]
         one = 0 if differs.all() else int(np.flatnonzero(~differs)[-1])
@@ -450,7 +450,7 @@ class Audit(Result["AuditedPoint"]):
         }
 
     def take(self, places: NDArray[np.intp]) -> Audit:
-        """Return the same of some of the points."""
+        """Return the audit of some of the points."""
         return replace(
             self,
             predictions=self.predictions[:, places],
@@ -474,25 +474,25 @@ class Audit(Result["AuditedPoint"]):
         )
 
     def confidence(self) -> str:
-        """Say what the worlds by chance tell about the predictions that did not change."""
+        """Summarize what the worlds drawn by chance imply for the predictions that did not change."""
         if self.chance_at_most is None:
-            return "One world by chance is too few to say how many of them change a prediction."
+            return "One world drawn by chance is too few to estimate how many of them change a prediction."
         return (
-            "Where no completed table gives another label than the one predicted, at most "
-            f"{per_cent(self.chance_at_most, PLAIN)} of all worlds by chance do, with 95 % confidence "
-            f"({self.n_chance:,} were drawn). Directed worlds are no sample of anything."
+            "Where no completed table changed a prediction, at most "
+            f"{per_cent(self.chance_at_most, PLAIN)} of all worlds drawn by chance would, with 95 % "
+            f"confidence ({self.n_chance:,} were drawn). Directed worlds are not a random sample."
         )
 
     def sentence(self) -> str:
-        """Say what was seen, and what that proves."""
+        """Summarize what changed, and what that proves."""
         n_changed, n_unlike = int(self.changed.sum()), int(self.unlike_as_it_is.sum())
-        more = "; for {:,} more all of them agree on another label than the table as it is"
+        more = "; for {:,} more, all of them agree on a label other than the incomplete table's"
         return (
             f"{n_changed:,} of {many(len(self), 'prediction')} "
-            f"({per_cent(n_changed / max(len(self), 1), PLAIN)}) were seen to change in "
+            f"({per_cent(n_changed / max(len(self), 1), PLAIN)}) changed across "
             f"{many(self.n_worlds, 'completed table')} ({self.n_chance:,} by chance, "
-            f"{self.n_worlds - self.n_chance:,} directed){more.format(n_unlike) if n_unlike else ''}; that "
-            "the others stay is not proven"
+            f"{self.n_worlds - self.n_chance:,} directed){more.format(n_unlike) if n_unlike else ''}; "
+            "there is no proof that the others never change"
         )
 
     def _headline(self) -> str:
@@ -510,7 +510,7 @@ class Audit(Result["AuditedPoint"]):
 
 @dataclass(frozen=True)
 class AuditedPoint:
-    """What an audit saw of one point: the labels, and in how many worlds it is not the one predicted."""
+    """One point of an audit: its labels, and in how many worlds they differ from the one predicted."""
 
     predicted: Any
     changed: bool
@@ -519,6 +519,6 @@ class AuditedPoint:
 
     def __repr__(self) -> str:
         if not self.changed:
-            return f"AuditedPoint({self.predicted}: not seen to change)"
+            return f"AuditedPoint({self.predicted}: no change seen)"
         others = ", ".join(str(label) for label in self.seen if label != self.predicted)
         return f"AuditedPoint({self.predicted}, but {others} in {many(self.n_changed_worlds, 'world')})"

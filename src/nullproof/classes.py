@@ -1,4 +1,4 @@
-"""The labels ``y`` that scikit-learn's users give: sorted classes, and the class of every row."""
+"""Labels ``y`` as scikit-learn users pass them: sorted classes, and the class of every row."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def classes_of(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
             f"y has {many(len(gone), 'missing label')} ({rows_of(gone)}); {mend_labels(len(gone))}"
         )
     assert_all_finite(classes, input_name="y")
-    # The distinct labels are enough to check; repeated, because few rows per label bring a warning.
+    # Checking the distinct labels is enough; they are repeated because few rows per label cause a warning.
     check_classification_targets(np.repeat(classes, 3))
     return classes, codes
 
 
 def known_classes(y: Any, n_rows: int, classes: NDArray[Any]) -> NDArray[np.int32]:
-    """Return the class of every row among classes named before."""
+    """Return the class of every row, given the classes of an earlier call."""
     found, codes = classes_of(y, n_rows)
     place = {text(label): code for code, label in enumerate(classes.tolist())}
     strange = [label for label in found.tolist() if text(label) not in place]
@@ -52,7 +52,7 @@ def known_classes(y: Any, n_rows: int, classes: NDArray[Any]) -> NDArray[np.int3
 
 
 def _distinct_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Return the sorted labels, and where each row's label stands among them."""
+    """Return the sorted labels, and the position of each row's label among them."""
     if isinstance(y, np.ma.MaskedArray):
         y = np.where(np.ma.getmaskarray(y), None, y.data).tolist()  # type: ignore[call-overload]
     is_list = isinstance(y, list | tuple)
@@ -62,7 +62,7 @@ def _distinct_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
         if labels.dtype.kind == "f":
             codes[np.isnan(labels)] = MISSING
         return found, codes
-    # Texts are hashed: to sort those of all rows takes longer.
+    # Texts are hashed, since sorting all rows takes longer.
     cells = labels.tolist()
     held = sorted(label for label in {*cells} if not is_missing(label))
     place = dict.fromkeys(cells, MISSING) | {label: code for code, label in enumerate(held)}

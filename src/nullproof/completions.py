@@ -1,6 +1,6 @@
-"""Completions of a training table by chance, and directed at some points, for `nullproof.audit`.
+"""Complete a training table by chance, or directed at some points, for `nullproof.audit`.
 
-Every value that is filled in is copied from another row of the same column, so a world is a row number
+Every filled value is copied from another row of the same column, so a world is a row number
 per missing cell and keeps the types of the table. By chance, a missing cell takes the value of a random
 row of the same label. In a directed world the missing cells of a label take the values of points that
 Naive Bayes nearly gives that label.
@@ -29,7 +29,7 @@ from nullproof.model.predict import log_supports
 from nullproof.words import cut
 
 Rows = NDArray[np.intp]
-# For each label, so many of the points that Naive Bayes nearly gives it may be aimed at.
+# The largest number of points to aim at for each label.
 _CLOSEST = 500
 
 
@@ -55,7 +55,7 @@ class Training:
             )
         frame = as_scikit_learn_takes_it(opened.frame)
         with warnings.catch_warnings():
-            # What Naive Bayes makes of the columns concerns the directed worlds alone.
+            # Only the directed worlds depend on how Naive Bayes treats the columns.
             warnings.simplefilter("ignore", NullproofWarning)
             index = CountIndex.from_table(
                 opened, label, missing_is_value=options.missing_is_value, weights="equal"
@@ -96,7 +96,7 @@ class Training:
 
     @property
     def truth(self) -> NDArray[Any]:
-        """The label of each row, as the table has it."""
+        """The label of each row, as written in the table."""
         return np.asarray(self.frame[self.label].to_numpy())
 
     def completed(self, donors: Mapping[str, Rows]) -> nw.DataFrame[Any]:
@@ -110,7 +110,7 @@ class Training:
 
 
 def as_scikit_learn_takes_it(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
-    """Return a frame of pandas or polars; scikit-learn takes no table of Arrow."""
+    """Return a pandas or polars frame; scikit-learn does not accept Arrow tables."""
     if frame.implementation.is_pyarrow():
         return nw.from_native(frame.to_polars(), eager_only=True)
     return frame
@@ -119,7 +119,7 @@ def as_scikit_learn_takes_it(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
 def with_nulls(
     frame: nw.DataFrame[Any], missing: Mapping[str, NDArray[np.bool_]]
 ) -> nw.DataFrame[Any]:
-    """Return a frame with nulls where cells are spelled missing, say as ``?`` or -999."""
+    """Return a frame with nulls for cells that mean missing, such as ``?`` or -999."""
     columns = []
     for name, mask in missing.items():
         column = frame[name]
@@ -135,8 +135,8 @@ def with_nulls(
 class Worlds:
     """The completions of an audit: every other world is drawn by chance, the others are directed.
 
-    A directed world aims, for each label, at one of the points that Naive Bayes nearly gives it; aiming at
-    several at once saw fewer changes. A world depends on its number and the seed alone.
+    A directed world aims, for each label, at one point that Naive Bayes nearly gives it; aiming at several
+    at once found fewer changes. A world depends only on its number and the seed.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class Worlds:
         return self._n_worlds
 
     def is_directed(self, number: int) -> bool:
-        """Return whether a world is directed; all are by chance if there is nothing to aim at."""
+        """Return whether a world is directed; none is if there is no point to aim at."""
         return bool(self._aims) and number % 2 == 1
 
     def donors(self, number: int) -> dict[str, Rows]:
@@ -202,7 +202,7 @@ class _Column:
         self.rows = {label: self.known[row_labels[self.known] == label] for label in self.cells}
         nothing = np.zeros(len(row_labels), dtype=np.int32)
         self.codes = training.codes.get(name, nothing).astype(np.intp)
-        # The known rows by their code, so that one with a certain code can be drawn.
+        # The known rows by code, so that a row with a given code can be drawn.
         j = model.index.schema.position.get(name)
         self.n_codes = 1 if j is None else int(model.index.n_values[j])
         self.by_code = self.known[np.argsort(self.codes[self.known], kind="stable")]
@@ -247,7 +247,7 @@ class _Column:
 
 
 def _within_limits(random: np.random.Generator, codes: Rows, low: Counts, high: Counts) -> Rows:
-    """Return as many codes, changed as little as it takes to keep to how often each may occur."""
+    """Change as few codes as necessary so that each occurs within its limits."""
     wanted = np.clip(np.bincount(codes, minlength=len(low)), low, high)
     short = len(codes) - int(wanted.sum())
     for code in random.permutation(len(low)).tolist():

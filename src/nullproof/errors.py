@@ -1,4 +1,4 @@
-"""The exceptions and warnings of nullproof: each message says what came, what was needed, what to do."""
+"""Exceptions and warnings: each message says what was given, what is needed and what to do."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# A gateway and a context are what Spark loses. A call that ended with no word from Java has lost Java.
+# Spark loses its gateway or its context; a call that ends without a message has lost its Java process.
 _LOST = re.compile(
     r"connection|network|gateway|in the JVM|stopped sparkcontext|while calling \S+$", re.IGNORECASE
 )
 
 
 class NullproofError(ValueError):
-    """Input that nullproof cannot answer for; the message is one sentence for the user."""
+    """An input that nullproof rejects; the message is one sentence for the user."""
 
 
 class MissingExtraError(NullproofError, ImportError):
@@ -23,11 +23,11 @@ class MissingExtraError(NullproofError, ImportError):
 
 
 class NullproofWarning(UserWarning):
-    """Something in the data that the user should know of; the answer still holds."""
+    """Something in the data that the user should know about; the answer is still valid."""
 
 
 def notice(message: str) -> None:
-    """Tell the user something, at the line of theirs that asked."""
+    """Warn the user, at the line of their code that called nullproof."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "nullproof":
         level, frame = level + 1, frame.f_back
@@ -35,7 +35,7 @@ def notice(message: str) -> None:
 
 
 def missing_extra(what: str, extra: str) -> MissingExtraError:
-    """Say which optional part is needed and how to install it."""
+    """Return the error that names a missing extra and how to install it."""
     return MissingExtraError(
         f"{what} needs an optional part that is not installed; "
         f'install it with: pip install "nullproof[{extra}]"'
@@ -44,7 +44,7 @@ def missing_extra(what: str, extra: str) -> MissingExtraError:
 
 @contextmanager
 def explained(engine: str) -> Iterator[None]:
-    """Say in one sentence what an engine, or a library on the way from it, could not do."""
+    """Turn an error of an engine, or of a library it uses, into one sentence."""
     try:
         yield
     except ModuleNotFoundError as problem:
@@ -54,7 +54,7 @@ def explained(engine: str) -> Iterator[None]:
         raise missing_extra(f"counting in {engine.lower()}", extra) from problem
     except BaseException as problem:
         origin = type(problem).__module__.partition(".")[0]
-        # A panic of polars is no Exception. Libraries overflow at dates that Python does not have.
+        # A polars panic is not an Exception. Libraries overflow at dates beyond Python's range.
         theirs = isinstance(problem, Exception) and origin not in ("builtins", "nullproof")
         told = isinstance(problem, OverflowError | NotImplementedError | ConnectionError | EOFError)
         if not (theirs or told or origin == "pyo3_runtime"):

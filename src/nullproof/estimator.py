@@ -62,24 +62,24 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     prior
         None for the label frequencies, ``"uniform"``, or one number per class.
     binning, bins
-        How numeric and date columns are binned: ``"mdl"`` cuts where the labels change, as often as
-        that pays; ``"uniform"`` makes bins of equal width and ``"quantile"`` bins with equally many
-        rows, ``bins`` of them; ``"none"`` makes every number a category. Or a mapping from column to
+        How numeric and date columns are binned: ``"mdl"`` cuts where the labels change, as long as the
+        MDL rule accepts the cut; ``"uniform"`` makes bins of equal width, ``"quantile"`` bins with equally
+        many rows, ``bins`` of them; ``"none"`` makes every number a category. Or a mapping from column to
         one of these, with ``"*"`` for the rest. The first chunk fixes the cuts.
     weights
-        ``"learned"``: columns that repeat each other or tell little count less, from 100 rows on;
+        ``"learned"``: redundant or uninformative columns count less, if there are 100 rows or more;
         ``"equal"``: every column counts 1; or a mapping from column to a multiple of 1/8 from 0 to 2,
         with ``"*"`` for the rest. The first chunk fixes them.
     missing
-        Spellings of missing, e.g. ``("unknown",)``, besides the usual ones (as `CountIndex.from_table`),
-        or a mapping from column to spellings with ``"*"`` for all columns.
+        Texts that mean missing, e.g. ``("unknown",)``, besides the usual ones (as `CountIndex.from_table`),
+        or a mapping from column to such texts, with ``"*"`` for all columns.
     missing_is_value
-        Columns where "missing" is an answer of its own, and counts as a value.
+        Columns where "missing" is itself an answer and counts as a value.
     domains
         Declared categories per column name (``x0``, ``x1``, … for arrays).
     own_missing
-        ``"skip"``: certify from the cells that a row knows, as `predict` does; ``"any"``: whatever its
-        missing cells hold.
+        ``"skip"``: certify from the known cells of a row, as `predict` does; ``"any"``: certify whatever
+        its missing cells hold.
     bias
         How far missing training cells may differ from the known ones: 1 for any values at all, a
         smaller number, or a mapping from column to number with ``"*"`` for the rest.
@@ -87,8 +87,8 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     index_
-        The counts that all answers come from; `CountIndex.save` writes them to a file, `from_index`
-        makes an estimator of them again.
+        The counts behind all answers; `CountIndex.save` writes them to a file, and `from_index` makes an
+        estimator from them.
     weights_
         How much each column counts.
     classes_, n_features_in_, feature_names_in_
@@ -183,9 +183,9 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def from_index(cls, index: CountIndex, **parameters: Any) -> Self:
-        """Make a fitted estimator of an index, e.g. one that was saved."""
+        """Make a fitted estimator from an index, for example a saved one."""
         estimator = cls(**parameters)
-        # scikit-learn has classes sorted; an index has numbers in texts by their size.
+        # scikit-learn sorts classes as texts; an index sorts numbers in texts by size.
         classes = np.unique(np.array(index.labels))
         index = index.widened(replace(index.schema, labels=tuple(classes.tolist())))
         names = tuple(line.name for line in index.schema.columns if line.use != "label")
@@ -197,13 +197,13 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return estimator
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """Predict with missing cells skipped; a row that is certain, or holds, gets that label."""
+        """Predict, skipping missing cells; a row that is certain or holds gets that label."""
         places = winners(self._model, self._encoded(X, quiet=True))
         predicted: NDArray[Any] = self.classes_[places]
         return predicted
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return the probabilities of the classes with missing cells skipped."""
+        """Return the probabilities of the classes, skipping missing cells."""
         return probabilities(self._model, self._encoded(X, quiet=True))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
@@ -213,7 +213,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return logs
 
     def certify(self, X: Any) -> Certificates:  # noqa: N803
-        """Tell for each row whether every world within the bias predicts the same label."""
+        """Decide for each row whether every world within the bias predicts the same label."""
         return certificates_of(self._model, self._points(X))
 
     def decide(self, X: Any, otherwise: Any = None) -> NDArray[np.object_]:  # noqa: N803
@@ -224,7 +224,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return labels
 
     def tolerance(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return the largest bias up to which each row's prediction holds; NaN where not even 0 decides."""
+        """Return the largest bias up to which each row's prediction holds; NaN if undecided even at 0."""
         return tolerances_of(self._model, self._points(X)).value
 
     def possible_labels(self, X: Any) -> list[list[Any]]:  # noqa: N803
@@ -240,8 +240,8 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> NDArray[np.float64]:
         """Count the fewest training cells to blank or falsify before each row is no longer certain.
 
-        With ``threat="rows"`` the fewest training rows to add; ``only`` names the ``"columns"`` whose cells
-        can be blanked; both as for `radius`.
+        With ``threat="rows"``, count the fewest training rows to add; ``only`` names the ``"columns"``
+        whose cells can be blanked; both as for `radius`.
         """
         found: NDArray[np.float64] = self._ask(radius, X, threat=threat, only=only).radius
         return found
@@ -261,7 +261,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def cleaning_plan(self, X: Any, **options: Any) -> CleaningPlan:  # noqa: N803
         """Plan which missing training cells to look up first; options as for `cleaning_plan`.
 
-        ``bias`` is that of the estimator, or 0.05 where that is 1, unless it is given here.
+        ``bias`` defaults to that of the estimator, or to 0.05 if that is 1.
         """
         if not self._model.is_unbiased:
             options.setdefault("bias", self.bias)
@@ -300,14 +300,14 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _model(self) -> Model:
-        """The counts with the parameters as they are now, set since `fit` or not."""
-        # To look for the counts is quick.
+        """The counts with the current parameters, even if they were set after `fit`."""
+        # Checking for the counts is quick.
         if not hasattr(self, "index_"):
             check_is_fitted(self)
         return Model(self.index_, self.alpha, self.prior, self.bias)
 
     def _ask(self, question: Callable[..., Any], X: Any, **options: Any) -> Any:  # noqa: N803
-        """Ask about some rows, with the parameters as they are now; bias is none of attacks and odds."""
+        """Ask about some rows with the current parameters; attacks and odds take no bias."""
         points = self._points(X)
         model = {"alpha": self.alpha, "prior": self.prior, "own_missing": self.own_missing}
         return question(self.index_, points, **model, **options)
@@ -319,12 +319,12 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return encode(self.index_.schema, self._read(X, reset=False))
 
     def _points(self, X: Any) -> Points:  # noqa: N803
-        """Return the rows, with their own missing cells read as was asked for."""
+        """Return the rows, with their missing cells read as ``own_missing`` says."""
         return self._encoded(X).read(self.own_missing)
 
     def _read(self, X: Any, *, reset: bool) -> Table:  # noqa: N803
         missing = Missing.of(self.missing) if reset else self.index_.schema.missing
-        # To ask for pandas is quick.
+        # Checking for pandas is quick.
         if nw.dependencies.is_pandas_dataframe(X) or nw.dependencies.is_into_dataframe(X):
             table = open_table(X, Reading(missing))
             if not table.n_rows or not table.names:
@@ -346,9 +346,9 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return table.renamed(getattr(self, "feature_names_in_", _numbered(len(table.names))))
 
     def _knows(self, X: Any, table: Table) -> bool:  # noqa: N803
-        """Return whether a frame has the very columns of `fit`: scikit-learn would look for longer."""
+        """Return whether a frame has exactly the columns of `fit`; scikit-learn's check is slower."""
         names = getattr(self, "feature_names_in_", ())
-        # The names of a frame that was changed on the way are texts only now.
+        # Names that were converted on the way are texts only now.
         return table.source is X and table.names == (*names,)
 
     def _keep(self, index: CountIndex, classes: NDArray[Any]) -> None:
@@ -357,7 +357,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weights = dict(zip(index.features, model.float_weights.tolist(), strict=True))
         names = getattr(self, "feature_names_in_", _numbered(self.n_features_in_))
         self.index_, self.classes_ = index, classes
-        # A column that is left out counts nothing.
+        # A column that is left out has weight 0.
         self.weights_ = np.array([weights.get(name, 0.0) for name in names])
 
 
@@ -372,7 +372,7 @@ def _refuse_weights(unsupported: Mapping[str, Any]) -> None:
 
 
 def _widened_schema(schema: Schema, table: Table, options: TableOptions, rows: Rows) -> Schema:
-    """Add what a further chunk shows: values, and features that had no known value so far."""
+    """Add the new values of a further chunk, and features that had no known value so far."""
     features = []
     for name in table.names:
         position = schema.position.get(name)
@@ -392,7 +392,7 @@ def _widened_schema(schema: Schema, table: Table, options: TableOptions, rows: R
 
 
 def _header(X: Any, table: Table) -> Any:  # noqa: N803
-    """Return what scikit-learn is to check: before 1.9 it finds no names in the frames of polars 2."""
+    """Return the frame for scikit-learn to check: before 1.9 it finds no names in polars 2 frames."""
     if not nw.dependencies.is_polars_dataframe(X):
         return X
     probe = BaseEstimator()
@@ -422,10 +422,10 @@ def certified_accuracy(
 ) -> Any:
     """Score the share of points whose prediction is certain and right.
 
-    Use it as ``scoring=certified_accuracy``; a pipeline that ends in a CertifiedNB will do too.
-    ``scoring=certified_accuracy(k=5)`` asks that the prediction stays so under any attack of 5
-    training cells that are blanked or falsified, ``certified_accuracy(k=5, threat="rows")`` of 5 rows
-    that are added. Attacks know no bias.
+    Use it as ``scoring=certified_accuracy``, also for a pipeline that ends in a CertifiedNB.
+    ``scoring=certified_accuracy(k=5)`` requires that the prediction stays certain under any attack that
+    blanks or falsifies 5 training cells, ``certified_accuracy(k=5, threat="rows")`` under any attack that
+    adds 5 rows. Attacks ignore the bias.
 
     Examples
     --------
@@ -470,7 +470,7 @@ def certainty_rate(estimator: Any, X: Any, y: Any = None) -> float:  # noqa: N80
 
 
 def _final(estimator: Any, X: Any) -> tuple[Any, Any]:  # noqa: N803
-    """Return the estimator that certifies, and the rows as the steps before it leave them."""
+    """Return the estimator that certifies, and the rows as transformed by the steps before it."""
     estimator = getattr(estimator, "best_estimator_", estimator)
     if hasattr(estimator, "steps"):
         for _, step in estimator.steps[:-1]:

@@ -1,4 +1,4 @@
-"""Public names that are loaded when they are first used."""
+"""Load public names when they are first used."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 def public(
     package: str, homes: Mapping[str, str]
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
-    """``__all__``, ``__getattr__`` and ``__dir__`` of a package.
+    """Return ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
 
     Parameters
     ----------
     homes
-        For each public name the module that it comes from, within the package or whole.
+        The module of each public name, relative to the package or absolute.
     """
     names = sorted(homes)
 

@@ -1,7 +1,7 @@
-"""Long work: how far it is, and how both cores share it.
+"""Report the progress of long work, and share it between two cores.
 
-There is one form of callback: it gets what is being done, in words, and the share of the work that is
-done, from 0 to 1.
+Every callback takes a description of the current step and the share of the work that is done, from 0
+to 1.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import TypeVar
 Progress = Callable[[str, float], None]
 T = TypeVar("T")
 R = TypeVar("R")
-# Nobody reads faster, and a call may cost more than the work on one point.
+# More calls would be unreadable, and one may cost more than the work on one point.
 _SECONDS = 0.1
 _CORES = 2
 
 
 def over(items: Sequence[T], what: str, on_progress: Progress | None) -> Iterator[T]:
-    """Go through some items and tell how far it is, a few times a second.
+    """Yield the items and report progress a few times a second.
 
     >>> list(over("a", "spelling", lambda what, share: print(what, share)))
     spelling 0.0
@@ -42,14 +42,14 @@ def over(items: Sequence[T], what: str, on_progress: Progress | None) -> Iterato
 
 
 def within(on_progress: Progress | None, start: float, stop: float) -> Progress | None:
-    """The callback of a part of the work that goes from one share of the whole to another."""
+    """Return a callback for one part of the work, from share ``start`` to share ``stop`` of the whole."""
     if on_progress is None:
         return None
     return lambda what, share: on_progress(what, start + (stop - start) * share)
 
 
 def on_both_cores(work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """Yield what comes of each item, in order, while the next ones are read and worked on.
+    """Yield the result of each item, in order, while the next ones are read and worked on.
 
     Only a few items wait at a time.
 

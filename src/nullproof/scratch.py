@@ -1,7 +1,7 @@
-"""Temporary files and folders of this process, and those that were left by processes that were killed.
+"""Create temporary files and folders, and delete those that killed processes left behind.
 
-A process holds a lock on what it made. The system lets go of the lock when the process ends, however it
-ends, so a file or folder whose lock is free belongs to nobody.
+A process locks the files and folders it creates. The system releases the lock when the process ends, for
+whatever reason, so an unlocked file or folder belongs to nobody.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RANDOM = "?" * 8
 
 @contextmanager
 def own_folder(start: str) -> Iterator[Path]:
-    """A folder that is deleted afterwards, named by a start; those that dead processes left go first."""
+    """Yield a temporary folder whose name begins with ``start``; first delete those of dead processes."""
     clear_folders(Path(tempfile.gettempdir()), start)
     held = None
     while held is None:
@@ -36,7 +36,7 @@ def own_folder(start: str) -> Iterator[Path]:
 
 
 def _hold(folder: Path) -> BinaryIO | None:
-    """Lock a new folder; None if another process took it for one that was left, as it may until then."""
+    """Lock a new folder; return None if another process deleted it as abandoned before it was locked."""
     with ExitStack() as opened, suppress(FileNotFoundError, BlockingIOError):
         held = opened.enter_context((folder / _LOCK).open("wb"))
         _lock(held.fileno())
@@ -47,25 +47,25 @@ def _hold(folder: Path) -> BinaryIO | None:
 
 
 def clear_folders(place: Path, start: str) -> None:
-    """Delete the folders in ``place`` that begin so and whose process is gone."""
+    """Delete the folders in ``place`` whose name begins with ``start`` and whose process is gone."""
     for folder in place.glob(f"{start}*"):
-        # Those of other people cannot be opened, those of living processes cannot be locked.
+        # Folders of other users cannot be opened, and those of running processes cannot be locked.
         with suppress(OSError), (folder / _LOCK).open("r+b") as held:
             if _lock(held.fileno()):
                 shutil.rmtree(folder, ignore_errors=True)
-        # A process that was killed before it locked its folder left it empty.
+        # If a process was killed before it locked its folder, the folder is empty.
         with suppress(OSError):
             folder.rmdir()
 
 
 @contextmanager
 def own_part(path: Path) -> Iterator[Path]:
-    """A file beside ``path`` to write to first; what is not renamed is deleted afterwards."""
+    """Yield a file beside ``path`` to write to first; it is deleted afterwards unless it was renamed."""
     clear_parts(path)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=_PART, dir=path.parent)
     try:
         if not _lock(handle):
-            # Such systems do not rename what is open.
+            # Windows cannot rename open files.
             os.close(handle)
         yield Path(name)
     finally:
@@ -75,7 +75,7 @@ def own_part(path: Path) -> Iterator[Path]:
 
 
 def clear_parts(path: Path) -> None:
-    """Delete the parts of a file that processes left which are gone, and what lies beside those."""
+    """Delete the parts of a file that dead processes left behind, and the files beside them."""
     for part in path.parent.glob(f".{glob.escape(path.name)}.{_RANDOM}{_PART}"):
         with suppress(OSError), part.open("r+b") as held:
             if _lock(held.fileno()):
@@ -85,7 +85,7 @@ def clear_parts(path: Path) -> None:
 
 
 def _lock(handle: int) -> bool:
-    """Lock an open file without waiting; where the system has no such locks nothing is ever free."""
+    """Lock an open file without waiting; return False if that fails or the system has no locks."""
     try:
         import fcntl
     except ImportError:

@@ -1,4 +1,4 @@
-"""How nullproof writes words and numbers: plurals, lists, shortened texts, shares, ranges."""
+"""Write words and numbers: plurals, lists, shortened texts, shares, ranges."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 LONGEST = 160
 _HEAD, _TAIL = 100, 30
-# In a report a number and its sign stay on one line; a terminal and a console get a plain space.
+# A report keeps a number and its sign on one line; a terminal gets a plain space.
 _SIGN = "\u00a0%"
 PLAIN = " %"
 
@@ -23,7 +23,7 @@ def many(count: int, name: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Say how long something takes, as people do.
+    """Write a duration for people.
 
     >>> [duration(seconds) for seconds in (0.2, 59.6, 150, 7_000)]
     ['1 s', '1 min', '3 min', '1 h 57 min']
@@ -52,12 +52,12 @@ def either(items: Sequence[str], word: str = "or") -> str:
 
 
 def cut(text: str, longest: int = 80) -> str:
-    """Return the text, or its start and a mark if it is long: a name of 10,000 characters helps nobody."""
+    """Return the text, cut off with an ellipsis if it is too long."""
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def quoted(label: Any) -> str:
-    """Write a label, nothing for None; one with a comma stands in quotes, so that a list can be read."""
+    """Write a label, or nothing for None; quote a label with a comma, so that lists stay readable."""
     text = "" if label is None else cut(str(label), 60)
     return f'"{text}"' if "," in text else text
 
@@ -68,23 +68,23 @@ def ends(text: str, head: int, tail: int) -> str:
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
-    """Return the text, or its two ends and its length if it is long."""
+    """Return the text, or only its two ends and its length if it is long."""
     if len(text) <= longest:
         return text
     return f"{ends(text, _HEAD, _TAIL)} [{len(text):,} characters]"
 
 
 def text(value: Any) -> str:
-    """Write a label, a feature or a value as the document does.
+    """Write a label, a feature or a value for the document.
 
-    What no file can hold, such as half of a surrogate pair, is replaced.
+    Characters that no file can hold, such as half of a surrogate pair, are replaced.
     """
     written = shortened(str(value))
     return written.encode("utf-8", "replace").decode("utf-8")
 
 
 def number(exact: Fraction) -> str:
-    """Write a number as people do: ``0.1`` where a float is exactly that, else ``1/3``."""
+    """Write a fraction as ``0.1`` if a float represents it exactly, else as ``1/3``."""
     try:
         near = float(exact)
     except OverflowError:
@@ -93,14 +93,14 @@ def number(exact: Fraction) -> str:
 
 
 def estimate(number: float) -> str:
-    """Write an estimated number of points as a person would: ``4,075``, and ``12.4`` below a hundred."""
+    """Write an estimated number of points: ``4,075``, but ``12.4`` below a hundred."""
     # A document keeps one decimal, and every surface must write the same number.
     tenths = round(number, 1)
     return f"{tenths:,.0f}" if tenths >= 100 else f"{tenths:,.1f}"
 
 
 def rounded(value: float) -> str:
-    """Write a number as a person would in a list, with no more digits than tell something.
+    """Write a number for a list, with only its significant digits.
 
     >>> [rounded(value) for value in (209.0, 374.875, 0.00421, float("inf"), float("nan"))]
     ['209', '374.9', '0.00421', '∞', '–']
@@ -115,13 +115,13 @@ def rounded(value: float) -> str:
 
 
 def span(first: Any, last: Any) -> str:
-    """Write a range with both ends: ``4 to 7``, or ``4`` where they are the same."""
+    """Write a range: ``4 to 7``, or ``4`` if both ends are the same."""
     low, high = (f"{end:,}" if isinstance(end, int) else str(end) for end in (first, last))
     return low if low == high else f"{low} to {high}"
 
 
 def per_cent(share: float | None, sign: str = _SIGN) -> str:
-    """Write a share in per cent; 0 and 100 only where they are exact.
+    """Write a share in per cent; show 0 and 100 only if they are exact.
 
     >>> [per_cent(share, PLAIN) for share in (1 / 3, 0.0001, 1.0)]
     ['33.3 %', 'under 0.1 %', '100 %']
@@ -138,7 +138,7 @@ def per_cent(share: float | None, sign: str = _SIGN) -> str:
 
 
 def tolerance(bias: float) -> str:
-    """Write the largest bias up to which something holds, rounded down so that it is never too much.
+    """Write the largest bias up to which something holds, rounded down so that it is never overstated.
 
     >>> [tolerance(bias) for bias in (1.0, 0.05, 0.04999, 0.0001, 0.0, float("nan"))]
     ['1', '0.05', '0.049', 'under 0.001', '0', 'not even 0']
@@ -147,12 +147,12 @@ def tolerance(bias: float) -> str:
         return "not even 0"
     if 0 < bias < 0.001:
         return "under 0.001"
-    # The shortest way to write a double is exact enough, and 0.029 times 1000 is below 29.
+    # Round the shortest decimal form: as doubles, 0.029 times 1000 is below 29.
     return f"{Decimal(repr(float(bias))).quantize(Decimal('0.001'), ROUND_FLOOR).normalize():f}"
 
 
 def odds(lower: float, upper: float, sign: str = _SIGN) -> str:
-    """Write bounds of odds: one number where both show the same, 0 and 100 only where they are exact."""
+    """Write bounds of odds: one number if both look the same; 0 and 100 only if they are exact."""
     low, high = per_cent(lower, sign), per_cent(upper, sign)
     if low == high or upper < 0.001:
         return high
@@ -168,7 +168,7 @@ def odds(lower: float, upper: float, sign: str = _SIGN) -> str:
 
 
 def typed(command: str, files: Iterable[Any], options: Mapping[str, Any]) -> str:
-    """Write a command as one types it; a list repeats its option, and True is a flag without a value.
+    """Write a command line; a list repeats its option, and True is a flag without a value.
 
     >>> typed("certify", ["a b.csv"], {"--bias": [0.1, "age=1"], "--all": True})
     "nullproof certify 'a b.csv' --bias 0.1 --bias age=1 --all"
@@ -182,20 +182,20 @@ def typed(command: str, files: Iterable[Any], options: Mapping[str, Any]) -> str
 
 
 def points_of_per_cent(bias: float) -> str:
-    """Write a bias as people say it: ``5 percentage points``."""
+    """Write a bias in percentage points: ``5 percentage points``."""
     count = f"{float(f'{100 * bias:.6g}'):g}"
     return f"{count} percentage point{'' if count == '1' else 's'}"
 
 
 def verdict_meanings(bias: float | None, learned: str) -> dict[str, str]:
-    """Say what certain, holds and open mean, for every surface in the same words.
+    """Return what certain, holds and open mean, in the same words everywhere.
 
     Parameters
     ----------
     bias
-        Up to which bias a prediction holds; None if that differs by column.
+        The bias up to which a prediction holds; None if it differs by column.
     learned
-        What certain is meant for, such as "for the bins learned from the known cells"; may be empty.
+        The scope of certain, such as "for the bins learned from the known cells"; may be empty.
     """
     within = "the bias of each column" if bias is None else points_of_per_cent(bias)
     certain = "the same label whatever the missing cells hold"

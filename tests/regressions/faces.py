@@ -51,7 +51,7 @@ def check(case: Case) -> None:
 
 CASES: dict[str, Case] = {
     "a negative seed is no mistake of ours": Case(
-        f"poison {BOTH} --seed -1", 2, ("seed", "-1"), ("mistake in nullproof",)
+        f"poison {BOTH} --seed -1", 2, ("seed", "-1"), ("bug in nullproof",)
     ),
     "a number of thousands of letters is not quoted whole": Case(
         f"certify {BOTH} --alpha {LONG}", 2, ("9x9x",), (LONG,)

@@ -230,7 +230,7 @@ class CleaningPlan:
         if not self.steps:
             return said
         last = self.stages[-1]
-        return f"{said}; with {many(last.so_far, 'cell')} looked up {estimate(last.expected)} are expected"
+        return f"{said}; {estimate(last.expected)} expected after looking up {many(last.so_far, 'cell')}"
 
     @property
     def meaning(self) -> str:
@@ -396,7 +396,7 @@ def cleaning_plan(
     >>> rows = [("a", None), ("a", "x"), ("b", "y"), (None, "x")]
     >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
     >>> cleaning_plan(index, [("a", "y"), ("b", "y")], alpha=1, bias=1)
-    CleaningPlan: 1 of 2 points are certain; with 1 cell looked up 2.0 are expected
+    CleaningPlan: 1 of 2 points are certain; 2.0 expected after looking up 1 cell
       1 cell of x0 (no): then 2.0 expected
     """
     model = Model(index, alpha, prior, bias)

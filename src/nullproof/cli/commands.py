@@ -1,6 +1,6 @@
-"""The commands: a request in, an answer out; the work is done by the library.
+"""The commands: each turns a request into an answer; the library does the work.
 
-What only one command needs is loaded by that command: attacks, odds, cleaning, reports.
+Modules that only one command needs (attacks, odds, cleaning, reports) are imported by that command.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def certify(request: Request) -> None:
         result.work_out(say)
         labels = request.truth()
         result = result if labels is None else result.with_truth(labels)
-    # As a report does: what to clean or, where no prediction is open, the radius.
+    # Like the report: propose cleaning or, if no prediction is open, the radius.
     is_open = result.n_of("open") and index.n_missing
     request.answer(
         result,
@@ -69,7 +69,7 @@ def certify(request: Request) -> None:
 
 
 def radius(request: Request) -> None:
-    """Find the radius of each point, or how many predictions stay right by the size of an attack."""
+    """Find the radius of each point, or how many predictions stay right under attacks of each size."""
     from nullproof.attacks.radius import radius as radius_of
 
     index, points = request.load()
@@ -80,7 +80,7 @@ def radius(request: Request) -> None:
     points, naming = request.chosen()
     with working(f"finding the fewest {request.threat} for each point") as say:
         result = radius_of(index, points, on_progress=say, **asked, **naming)
-    # What is not worked out is NaN: not shown to fail.
+    # NaN means not worked out, which does not fail the check.
     passed = ~(result.radius < (request.min_radius or 1))
     request.answer(result, show_radii, _after_radius(request, result), share=_share(passed))
 
@@ -96,21 +96,21 @@ def _answer_curve(request: Request, index: CountIndex, points: Any, asked: dict[
         )
     with working(f"finding the fewest {asked['threat']} for each point"):
         result = certified_accuracy_curve(index, points, labels, **asked)
-    what = "which points are the first to lose their certainty, and to which label"
+    what = "which points lose their certainty first, and to which label"
     request.answer(result, show_accuracy_curve, (what, request.again("radius")))
 
 
 def _after_radius(request: Request, result: Any) -> Following:
-    """Say what is next: which cells an enemy would blank; what to clean where nothing is to be broken."""
+    """Propose the next command: an attack or, if no point can be broken, cleaning."""
     if not result.radius.any() and result.model.index.n_missing:
         return request.then("clean")
     finite = np.isfinite(result.radius)
     if request.test is None or not request.has_rows or not (finite & (result.radius > 0)).any():
         return request.then("report")
     what = (
-        "which rows an enemy would add so that none is certain"
+        "which rows an attacker would add so that no point is certain"
         if request.threat == "rows"
-        else "which training cells an enemy would blank so that none is certain"
+        else "which training cells an attacker would blank so that no point is certain"
     )
     return what, request.again("poison", skip_unbreakable=not bool(finite.all()))
 
@@ -125,7 +125,7 @@ def poison(request: Request) -> None:
         refuse_companion(request.output)
     index, points = request.load()
     if request.output is not None or not (by_rows or by_key):
-        # Asked for now, so that a table without rows is rejected before the long work.
+        # Read now, so that a table without rows is rejected before the long search.
         _ = request.table
     points, naming = request.chosen()
     with working("looking for an attack") as say:
@@ -152,7 +152,7 @@ def poison(request: Request) -> None:
 
 
 def _with_cells(request: Request, attack: Any, by_key: bool) -> dict[str, Any]:
-    """Return the JSON form of an attack, with its cells by row, or by key where TRAIN is not in memory."""
+    """Return the JSON form of an attack, naming cells by row, or by key if TRAIN is not in memory."""
     if by_key:
         limit = request.memory_limit or "1GB"
         cells = attack.locate(request.train, key=request.key, memory_limit=limit)
@@ -162,7 +162,7 @@ def _with_cells(request: Request, attack: Any, by_key: bool) -> dict[str, Any]:
 
 
 def _after_poison(request: Request, attack: Any, by_rows: bool) -> Following:
-    """Say what is next: the altered table; what to clean or the whole story where there is no attack."""
+    """Propose the next command: the altered table or, if there is no attack, cleaning or the report."""
     found = attack.added if by_rows else attack.blanks
     if not found and attack.index.n_missing and not by_rows:
         return request.then("clean")
@@ -241,7 +241,7 @@ def clean(request: Request) -> None:
 
 
 def _after_clean(request: Request, plan: Any) -> Following:
-    """Say what is next: the worksheet of a plan; other questions where it is empty."""
+    """Propose the next command: the worksheet of a plan, or another question if the plan is empty."""
     if not plan.steps or not request.has_rows:
         return request.then("radius" if plan.done.all() else "report")
     taken = request.answers or ()
@@ -264,7 +264,7 @@ def report(request: Request) -> None:
     form = "json" if request.json else "md"
     form = form if request.output is None else format_of(request.output)
     if request.compare is not None:
-        # A mistake there is named before the work, not after it.
+        # Errors in these options are reported before the work, not after it.
         read(request.compare)
     bias = written_bias(request.bias)
     index, points = request.load()
@@ -287,7 +287,7 @@ def report(request: Request) -> None:
         if request.output is not None:
             made.save(request.output)
             what = {
-                "html": "open it in a browser, or send it round; it needs nothing else",
+                "html": "one file to open in a browser or to share",
                 "md": "Markdown, to read or to paste",
                 "json": "its keys are in docs/report.md",
             }
@@ -299,7 +299,7 @@ def report(request: Request) -> None:
 
 
 def _asked(request: Request) -> Any:
-    """Return where a report comes from; no command where a table came on standard input."""
+    """Return where a report comes from; without commands if a table was read from standard input."""
     from nullproof.reporting.document import Asked
 
     values = {key: getattr(request, key) for key in SHARED}
@@ -322,9 +322,9 @@ def _asked(request: Request) -> Any:
 def index(request: Request) -> None:
     """Count TRAIN and save the counts."""
     if request.output is None:
-        raise NullproofError("no file was named for the index; add -o FILE")
+        raise NullproofError("no output file was given for the index; add -o FILE")
     if request.is_index:
-        raise NullproofError(f"{request.train} is a saved index already; give the table to count")
+        raise NullproofError(f"{request.train} is already a saved index; give the table to count")
     with working("reading and counting"):
         counted = request.count()
     counted.save(request.output)
@@ -374,7 +374,7 @@ def _name(file: str) -> str:
 
 
 def _only(request: Request) -> dict[str, list[str]] | None:
-    """Return which cells an attack can reach, as the library has it."""
+    """Return which cells an attack can reach, as the library takes it."""
     return {"columns": request.only_columns} if request.only_columns else None
 
 

@@ -1,4 +1,4 @@
-"""The embedded example: which insurance customers will leave, when some cells are missing."""
+"""The embedded example: which insurance customers will leave, although some cells are missing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def load() -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def show_demo(console: Console) -> None:
-    """Tell the whole story once: the missing cells, the verdicts, and why one of them is open."""
+    """Show one example from start to end: missing cells, verdicts, and why one of them is open."""
     train, new = load()
     index = CountIndex.from_table(train, LABEL, ignore=[NAME])
     result = certify(index, new, key=NAME)
@@ -41,6 +41,6 @@ def show_demo(console: Console) -> None:
     show_explanation(display, weakest.explain())
     predicted = [either(world.winners, "and") for world in witness(index, new[weakest.position])]
     display.say(
-        f"\nSo this customer is open: one world predicts {predicted[0]}, another one {predicted[1]}."
+        f"\nSo this customer is open: one world predicts {predicted[0]}, another {predicted[1]}."
     )
-    display.say("\nNow yours:  nullproof certify TRAIN.csv TEST.csv --label COLUMN", "dim")
+    display.say("\nNow try your data:  nullproof certify TRAIN.csv TEST.csv --label COLUMN", "dim")

@@ -1,4 +1,4 @@
-"""The process: runs one command, and turns every error into one line.
+"""The process: run one command, and turn every error into one line.
 
 Exit codes: 0 done, 1 a point is not certain (``--check``), 2 an error, 130 interrupted by Ctrl-C.
 """
@@ -24,15 +24,15 @@ def main() -> None:
     arguments = sys.argv[1:]
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            # The shell closed it (>&-); what goes there is for nobody.
+            # The shell closed it (>&-), so discard the output.
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115
     debug = _take(arguments, "--debug")
     quiet = _take(arguments, "-q") | _take(arguments, "--quiet")
     try:
         code = _run(arguments, quiet=quiet)
     except BaseException as problem:
-        # This also catches a panic of polars, which is no Exception. It would exit with 1, which
-        # means that a point is open.
+        # This also catches a polars panic, which is not an Exception and would exit with 1: that
+        # code means that a point is open.
         code = _explained(problem, debug=debug)
     sys.exit(code)
 
@@ -40,7 +40,7 @@ def main() -> None:
 def _run(arguments: list[str], *, quiet: bool) -> int:
     """Run a command and return its exit code."""
     if "--version" in arguments:
-        # Without typer, which takes several times as long to load as all the rest of this.
+        # Skip typer, which takes several times as long to load as everything else here.
         sys.stdout.write(f"nullproof {__version__}\n")
         code: Any = 0
     else:
@@ -57,7 +57,7 @@ def _run(arguments: list[str], *, quiet: bool) -> int:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        # What was found out before the reader went counts: a failed --check stays one.
+        # The answer was found before the reader left, so a failed --check still fails.
         _drop_output()
     if code == _INTERRUPTED:
         # This is how typer says that the user pressed Ctrl-C.
@@ -69,11 +69,11 @@ def _explained(problem: BaseException, *, debug: bool) -> int:
     """Print a problem as one line and return the exit code, which is never 1."""
     pipe = isinstance(problem, SystemExit) and isinstance(problem.__context__, BrokenPipeError)
     if isinstance(problem, BrokenPipeError) or pipe:
-        # The reader of our output has gone (| head): not an error, and nothing more to say.
+        # The reader of our output has gone (| head), which is not an error.
         _drop_output()
         return 0
     if isinstance(problem, SystemExit) and (problem.code is None or isinstance(problem.code, int)):
-        # A command that means 1 raises typer.Exit, which does not come here.
+        # A command that exits with 1 on purpose raises typer.Exit, which is handled elsewhere.
         return 2 if problem.code == 1 else problem.code or 0
     # typer brings its own copy of click, so its errors are known by name and methods, not by class.
     interrupted = isinstance(problem, KeyboardInterrupt) or type(problem).__name__ == "Abort"
@@ -81,7 +81,7 @@ def _explained(problem: BaseException, *, debug: bool) -> int:
         sys.stdout.flush()
     except (OSError, ValueError):
         _drop_output()
-    # Nothing helps a person whose stderr is closed, but the exit code stays right.
+    # If stderr is closed, no message can be shown, but the exit code is still right.
     with contextlib.suppress(OSError, ValueError):
         if debug and not interrupted:
             traceback.print_exception(problem)
@@ -97,16 +97,16 @@ def _explained(problem: BaseException, *, debug: bool) -> int:
 
 def _sentence(problem: BaseException) -> str:
     if isinstance(problem, MemoryError):
-        return "there is not enough memory; give fewer rows or columns, or --memory-limit for files"
+        return "not enough memory; give fewer rows or columns, or add --memory-limit for files"
     if isinstance(problem, NullproofError | OSError | SystemExit):
         return str(problem) or type(problem).__name__
     if hasattr(problem, "format_message"):
         return _refused(problem) or f"{problem.format_message().rstrip('.')}; see nullproof --help"
-    return f"{type(problem).__name__}: {problem}; this is a mistake in nullproof, see --debug"
+    return f"{type(problem).__name__}: {problem}; this is a bug in nullproof, see --debug"
 
 
 def _refused(problem: Any) -> str | None:
-    """Say which commands take an option that this one does not take."""
+    """Name the commands that take an option which this command rejected."""
     from nullproof.cli.options import COMMANDS, OPTIONS, flag
     from nullproof.words import either
 
@@ -123,12 +123,12 @@ def _refused(problem: Any) -> str | None:
 
 
 def _drop_output() -> None:
-    """Throw away what was not written; else Python tries again at its end and exits with another code."""
+    """Discard unwritten output; otherwise Python retries at exit and changes the exit code."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _take(arguments: list[str], flag: str) -> bool:
-    """Allow a flag of the whole program anywhere on the line."""
+    """Remove a global flag, which may stand anywhere on the line, and return whether it was given."""
     found = flag in arguments
     while flag in arguments:
         arguments.remove(flag)

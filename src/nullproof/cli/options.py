@@ -1,4 +1,4 @@
-"""Every command and every option, declared once: names, meaning, how a value is read."""
+"""Every command and every option, declared once: names, help, and how a value is parsed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MODELS = ("hist-gradient-boosting", "logistic-regression", "random-forest")
 
 
 class Option(NamedTuple):
-    """An option: what it takes (nothing for a flag), its help, the type and the ends of its value.
+    """An option: its placeholder (empty for a flag), help text, and the type and range of its value.
 
-    ``flag`` is how it is written, where that does not follow from its key.
+    ``flag`` is its spelling on the command line, if that does not follow from its key.
     """
 
     metavar: str
@@ -34,8 +34,8 @@ def _switch(help_: str) -> Option:
 
 OPTIONS: dict[str, Option] = {
     "label": Option("COL", "Column to predict."),
-    "alpha": Option("A", "Smoothing, e.g. 0, 1 or 1/2; else 1.", default="1"),
-    "prior": Option("P", "'uniform', or label=number,…; else the frequencies of the labels."),
+    "alpha": Option("A", "Smoothing, e.g. 0, 1 or 1/2; default 1.", default="1"),
+    "prior": Option("P", "'uniform' or label=number,…; default: the frequencies of the labels."),
     "own_missing": Option(
         "HOW",
         "Missing cells of the points: 'skip' them (the default), or let them hold 'any' value.",
@@ -46,7 +46,7 @@ OPTIONS: dict[str, Option] = {
         "How far missing cells may differ from known cells, 0 to 1 (anything).",
         many=True,
     ),
-    "bins": Option("N", "How many bins 'uniform' and 'quantile' make; else 5.", int, 1),
+    "bins": Option("N", "How many bins 'uniform' and 'quantile' make; default 5.", int, 1),
     "binning": Option(
         "[COL=]HOW", "'mdl' (the default), 'uniform', 'quantile' or 'none'.", many=True
     ),
@@ -57,53 +57,55 @@ OPTIONS: dict[str, Option] = {
     ),
     "missing": Option(
         "[COL=]TEXT",
-        "A spelling of missing, in one column or in all, besides empty, NA, N/A, NaN, null, ?, #N/A, <NA>, "
-        "and none, - and . unless they are values.",
+        "A text that means missing, in one column or in all, besides empty, NA, N/A, NaN, null, ?, #N/A "
+        "and <NA>; none, - and . mean missing too unless they are values.",
         many=True,
     ),
-    "missing_only": Option("TEXT", "A spelling of missing instead of those.", many=True),
-    "missing_is_value": Option("COL", "A column where missing is an answer of its own.", many=True),
+    "missing_only": Option(
+        "TEXT", "A text that means missing, replacing the usual ones.", many=True
+    ),
+    "missing_is_value": Option("COL", "A column where missing is itself a value.", many=True),
     "ignore": Option("COL", "A column to leave out.", many=True),
-    "keep": Option("COL", "A column to count although it seems to name the rows.", many=True),
+    "keep": Option("COL", "A column to keep although it looks like row names.", many=True),
     "key": Option("COL", "A column that names the rows of TRAIN and TEST; not a feature."),
     "drop_unlabelled": _switch("Leave out rows of TRAIN without a label."),
-    "encoding": Option("NAME", "Encoding of text files, e.g. cp1250; else UTF-8."),
+    "encoding": Option("NAME", "Encoding of text files, e.g. cp1250; default UTF-8."),
     "no_header": _switch("The first row is data; the columns are c1, c2, …"),
-    "skip_rows": Option("N", "Lines above the header to skip; else 0.", int, 0, default=0),
-    "sheet": Option("NAME", "Sheet of Excel files; else the first."),
+    "skip_rows": Option("N", "Lines to skip above the header; default 0.", int, 0, default=0),
+    "sheet": Option("NAME", "Sheet of Excel files; default: the first."),
     "like": Option("INDEX", "Saved index whose bins and domains to use."),
     "memory_limit": Option("SIZE", "Let DuckDB count TRAIN within this memory, e.g. 1GB."),
     "check": _switch("Exit 1 if a point is not certain or, with --bias, does not hold."),
     "min_share": Option(
-        "S", "With --check: exit 1 if a smaller share of the points passes; else 1.", float, 0, 1
+        "S", "With --check: exit 1 if a smaller share of the points passes; default 1.", float, 0, 1
     ),
     "min_radius": Option("N", "With --check: a point passes if its radius is N or more.", int, 1),
-    "explain": Option(
-        "POINT", "Show which cells of one point (by --key or position) speak for it."
-    ),
+    "explain": Option("POINT", "Explain one point (by --key or position), cell by cell."),
     "rival": Option("LABEL", "Explain against this label, not the strongest rival."),
-    "point": Option("POINT", "One point alone, by --key or position."),
+    "point": Option("POINT", "Only this point, by --key or position."),
     "threat": Option(
-        "WHAT", "'cells' that are blanked or wrong, or added 'rows'.", default="cells"
+        "WHAT", "Attack by blanked or wrong 'cells', or by added 'rows'.", default="cells"
     ),
-    "only_columns": Option("COL", "Blank cells of this column alone.", many=True),
-    "curve": _switch("How many predictions are right and stay so, by attack."),
+    "only_columns": Option("COL", "Blank cells of this column only.", many=True),
+    "curve": _switch("Count the predictions that stay right, by attack size."),
     "skip_unbreakable": _switch("Leave out points that no attack can break."),
-    "time_limit": Option("SECONDS", "How long to look for less; else 10.", float, default=10.0),
-    "steps": Option("N", "Rounds instead of a time limit.", int, 0),
-    "seed": Option("N", "Seed of the search; else 0.", int, default=0),
+    "time_limit": Option(
+        "SECONDS", "How long to look for a smaller attack; default 10.", float, default=10.0
+    ),
+    "steps": Option("N", "Number of rounds, instead of a time limit.", int, 0),
+    "seed": Option("N", "Random seed of the search; default 0.", int, default=0),
     "cells": Option(
         "HOW",
         "Chance fills missing cells as 'observed' in their label and column, or 'uniform'.",
         default="observed",
     ),
     "budget": Option("N", "The most cells.", int),
-    "answers": Option("FILE", "A worksheet, filled in.", many=True),
+    "answers": Option("FILE", "A filled-in worksheet.", many=True),
     "repaired": Option("FILE", "Write TRAIN with the answers.", Path),
-    "compare": Option("JSON", "A report as JSON to put beside this one.", Path),
-    "limit": Option("N", "How many points to list one by one; else 200.", int, 0),
+    "compare": Option("JSON", "A JSON report to compare this one with.", Path),
+    "limit": Option("N", "How many points to list one by one; default 200.", int, 0),
     "also": Option(
-        "POINT", "List this point too, by --key or position.", many=True, flag="--point"
+        "POINT", "Also list this point, by --key or position.", many=True, flag="--point"
     ),
     "model_name": Option(
         "NAME",
@@ -111,7 +113,7 @@ OPTIONS: dict[str, Option] = {
         default=MODELS[0],
         flag="--model",
     ),
-    "worlds": Option("N", "Completed tables to fit on; else 32.", int, 2, default=32),
+    "worlds": Option("N", "Completed tables to fit on; default 32.", int, 2, default=32),
     "all": _switch("Show every line, not only the first."),
     "json": _switch("Print JSON."),
     "output": Option("FILE", "Write .csv, .parquet or .json.", Path, flag="-o"),
@@ -123,7 +125,7 @@ def flag(key: str) -> str:
     return OPTIONS[key].flag or f"--{key.replace('_', '-')}"
 
 
-# How a file is read; and what is asked when a table is counted, but not where it is counted like an index.
+# How a file is read, and options for counting a table that do not apply with --like.
 READING = ("encoding", "no_header", "skip_rows", "sheet", "like", "memory_limit")
 COUNTING = (
     *("bins", "binning", "weights", "missing", "missing_only"),
@@ -131,16 +133,16 @@ COUNTING = (
 )
 TABLE = ("label", *COUNTING, "key", "drop_unlabelled", *READING)
 MODEL = ("alpha", "prior")
-# What a report says of its origin.
+# Options that a report lists.
 SHARED = (*TABLE, *MODEL, "own_missing")
 _ANSWER = ("json", "output")
 
 
 class Command(NamedTuple):
-    """A command: what it does, an example, the options that it takes, and how its help differs from theirs.
+    """A command: what it does, an example, its options, and help texts that replace those of the options.
 
-    ``endings`` are those of the file of its answer, any if empty. TEST ``"may"``, ``"must"`` or can
-    ``"never"`` be given.
+    ``endings`` are the allowed endings of its output file; empty allows any. TEST ``"may"``, ``"must"``
+    or can ``"never"`` be given.
     """
 
     does: str
@@ -153,13 +155,13 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command] = {
     "certify": Command(
-        "Say for each point whether every world predicts the same label, or up to which bias.",
+        "Decide for each point whether every world predicts the same label, or up to which bias.",
         "certify train.csv test.csv --label churn --missing unknown",
         (*SHARED, "bias", "check", "min_share", "explain", "rival", "all", *_ANSWER),
     ),
     "radius": Command(
-        "Count how many training cells must be blanked, or wrong, before a prediction is no longer certain."
-        "\n\nOne number answers both; --threat rows counts the rows that must be added instead.",
+        "Find how many training cells must be blanked or wrong before a prediction is no longer certain."
+        "\n\nThe number is the same for both; --threat rows counts added rows instead.",
         "radius train.csv test.csv --label churn -o radii.csv",
         (
             *(*TABLE, *MODEL, "point", "threat", "only_columns", "check", "min_radius"),
@@ -178,14 +180,14 @@ COMMANDS: dict[str, Command] = {
         {
             "train": "Training table (CSV, TSV, Excel, ARFF, Parquet, Arrow, or -).",
             "test": "Points to attack.",
-            "memory_limit": "Count TRAIN by DuckDB within, e.g., 1GB; with --key.",
+            "memory_limit": "Let DuckDB count TRAIN within, e.g., 1GB; needs --key.",
             "output": "Write TRAIN with the attacked cells blank: .csv or .parquet.",
         },
         TABLES,
         "must",
     ),
     "odds": Command(
-        "Say in which share of the worlds a prediction is the same if chance fills the missing cells.",
+        "Bound the share of worlds that agree on a prediction if chance fills the missing cells.",
         "odds train.csv test.csv --label churn --point 3",
         (*TABLE, *MODEL, "cells", "point", "all", *_ANSWER),
     ),
@@ -198,35 +200,35 @@ COMMANDS: dict[str, Command] = {
         (".csv", ".xlsx", ".json"),
     ),
     "report": Command(
-        "Write a report to send round: how certain, why not more, how fragile; -o FILE.html, .md, .json.",
+        "Write a report to share: how certain, why not more, how fragile; -o FILE.html, .md, .json.",
         "report train.csv test.csv --label churn -o report.html",
         (*SHARED, "bias", "compare", "limit", "also", *_ANSWER),
         {"output": "Write the report: .html, .md or .json."},
         (),
     ),
     "index": Command(
-        "Count TRAIN and save the counts; the file can be TRAIN of every other command.",
+        "Count TRAIN and save the counts; every other command accepts the file as TRAIN.",
         "index train.parquet --label churn -o churn.index",
         (*TABLE, "output"),
         {
             "train": "Training table (CSV, TSV, Excel, ARFF, Parquet, Arrow, or -), folder or pattern.",
-            "output": "File for the counts; its name may end in anything.",
+            "output": "File for the counts, with any ending.",
         },
         (),
         "never",
     ),
     "audit": Command(
-        "Fit a model on many completions of TRAIN and list the predictions that were seen to change."
-        "\n\nWhat changes is proven by two completed tables; that the rest stays the same is not proven.",
+        "Fit a model on many completions of TRAIN and list the predictions that change."
+        "\n\nTwo completed tables prove each change; nothing proves that the others never change.",
         "audit train.csv test.csv --label churn --model random-forest",
         (
             *(key for key in TABLE if key not in ("weights", "binning", "bins", "memory_limit")),
             *("bias", "model_name", "worlds", "seed", "check", "min_share", "all", *_ANSWER),
         ),
         {
-            "check": "Exit 1 if a prediction was seen to change.",
-            "min_share": "With --check: exit 1 if a smaller share stays the same; else 1.",
-            "seed": "Seed of the worlds; else 0.",
+            "check": "Exit 1 if a prediction changes.",
+            "min_share": "With --check: exit 1 if a smaller share stays the same; default 1.",
+            "seed": "Random seed of the worlds; default 0.",
         },
         test="must",
     ),

@@ -1,4 +1,4 @@
-"""The program as Typer has it: the commands, each with the options that it takes."""
+"""The Typer program: its commands and their options."""
 
 from __future__ import annotations
 
@@ -61,29 +61,32 @@ def program() -> typer.Typer:
     @app.command()
     def serve(
         port: Annotated[
-            int, typer.Option("--port", metavar="N", help="Port; 0 for any free one.")
+            int, typer.Option("--port", metavar="N", help="Port; 0 picks a free one.")
         ] = 8321,
         host: Annotated[
             str, typer.Option("--host", metavar="H", help="Address to listen on.")
         ] = "127.0.0.1",
         name: Annotated[
             list[str] | None,
-            typer.Option(
-                "--name", metavar="HOST", help="A name the server is reached by; repeatable."
-            ),
+            typer.Option("--name", metavar="HOST", help="A host name of the server; repeatable."),
         ] = None,
         max_upload: Annotated[
             int, typer.Option("--max-upload", metavar="MB", min=1, help="Largest file.")
         ] = 256,
         max_rows: Annotated[
-            int, typer.Option("--max-rows", metavar="N", min=1, help="Most rows of a table.")
+            int,
+            typer.Option(
+                "--max-rows", metavar="N", min=1, help="Largest number of rows in a table."
+            ),
         ] = 2_000_000,
         browser: Annotated[
             bool | None,
-            typer.Option("--browser/--no-browser", help="Open a browser; else on a terminal."),
+            typer.Option(
+                "--browser/--no-browser", help="Open a browser; default: only on a terminal."
+            ),
         ] = None,
     ) -> None:
-        """Serve a local page to explore a table in, with a JSON API; Ctrl-C ends it.
+        """Serve a local page for exploring a table, with a JSON API; Ctrl-C stops it.
 
         [bold]Example:[/] nullproof serve --port 8321
         """
@@ -94,7 +97,7 @@ def program() -> typer.Typer:
             Settings(tuple(name or ()), max_upload=max_upload * MEGABYTE, max_rows=max_rows),
             host=host,
             port=port,
-            say=lambda address: echo(f"nullproof serves {address} (Ctrl-C ends it)"),
+            say=lambda address: echo(f"nullproof is running at {address} (Ctrl-C stops it)"),
             browser=sys.stdout.isatty() if browser is None else browser,
         )
 
@@ -102,10 +105,10 @@ def program() -> typer.Typer:
 
 
 def _callback(name: str) -> Callable[..., None]:
-    """Return the function that Typer calls: its signature lists the options that the command takes.
+    """Return the function that Typer calls; its signature lists the options of the command.
 
-    Every option that takes a value is read as a list of texts, so that one given twice can be rejected
-    and a message can quote what came.
+    Every option with a value is read as a list of texts, so that repeated options can be rejected and
+    messages can quote the input.
     """
     command = COMMANDS[name]
     kind = inspect.Parameter.KEYWORD_ONLY
@@ -124,7 +127,7 @@ def _callback(name: str) -> Callable[..., None]:
         info = typer.Option(
             *(["--output"] if key == "output" else []),
             flag(key),
-            # One space, for a flag takes nothing.
+            # One space, since a flag takes no value.
             metavar=option.metavar or " ",
             help=text,
             show_default=False,
@@ -136,12 +139,12 @@ def _callback(name: str) -> Callable[..., None]:
         parameters.append(inspect.Parameter(key, kind, default=nothing, annotation=hint))
 
     def run(train: str, test: str | None = None, **given: Any) -> None:
-        # Loaded now: help needs none of it.
+        # Imported here, since help does not need it.
         from nullproof.cli import commands
         from nullproof.cli.request import Request, refuse_output, refuse_together
 
         if command.test == "must" and test is None:
-            raise NullproofError("no points to predict were named; give TEST after TRAIN")
+            raise NullproofError("there are no points to predict; give TEST after TRAIN")
         given = {key: _value(key, given[key]) for key in command.takes}
         values = {key: given.get(key, option.default) for key, option in OPTIONS.items()}
         request = Request(train=train, test=test, **values)
@@ -157,7 +160,7 @@ def _callback(name: str) -> Callable[..., None]:
 
 
 def _value(key: str, given: Any) -> Any:
-    """Read what was given for an option; one that is not repeatable is given once."""
+    """Parse the values of an option; reject repeated values unless the option allows them."""
     option = OPTIONS[key]
     if not given:
         return option.default

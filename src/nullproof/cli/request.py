@@ -1,4 +1,4 @@
-"""What a command was asked: its tables read and counted, its options checked, its answer given."""
+"""One request: read and count its tables, check its options, give its answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from nullproof.model.parameters import REST, written_number
 from nullproof.results.files import to_json, write_result
 from nullproof.words import either, many, some, typed
 
-# What belongs to one answer, and no next command takes over.
+# Options of one answer only, which the proposed next command does not repeat.
 _OWN = (
     *("check", "min_share", "min_radius", "explain", "rival", "curve", "repaired"),
     *("all", "json", "output"),
@@ -40,16 +40,16 @@ _OWN = (
 Following = tuple[str, str]
 _NEXT = {
     "clean": "which missing cells to look up first",
-    "radius": "after how few cells each prediction is no longer certain",
-    "report": "all of this as a page to send round",
+    "radius": "how few cells it takes until each prediction is no longer certain",
+    "report": "all of this as a page to share",
 }
 
 
 class Request(SimpleNamespace):
-    """TRAIN, TEST and every option as attributes; what a command does not take has its default.
+    """TRAIN, TEST and every option as attributes; options of other commands have their defaults.
 
-    ``index`` and ``points`` are there once `load` has read them; ``place`` is the position of the point
-    that was asked about alone.
+    `load` sets ``index`` and ``points``; ``place`` is the position of the only point that was asked
+    about.
     """
 
     place = 0
@@ -65,7 +65,7 @@ class Request(SimpleNamespace):
             for line in no_part_notice(index):
                 notice(line)
             if self.test is not None:
-                # What TRAIN has taken may mean nothing for TEST: a sheet, where TEST is a text file.
+                # An option for TRAIN may not fit TEST: a sheet, if TEST is a text file.
                 options = TableOptions(file=replace(self.file, strict=self.is_index))
                 points = options.open(self.test, index.schema.label_name, index.schema, self.key)
             self._refuse_key(index, points)
@@ -73,7 +73,7 @@ class Request(SimpleNamespace):
         return index, points
 
     def count(self) -> CountIndex:
-        """Count TRAIN, as the options say or like a saved index."""
+        """Count TRAIN, by the options or like a saved index."""
         if self.is_lazy:
             return CountIndex.from_table(
                 self.train,
@@ -96,7 +96,7 @@ class Request(SimpleNamespace):
 
     @property
     def _for_opened(self) -> dict[str, Any]:
-        """How the columns of TRAIN become features; the key is none."""
+        """The options that turn columns of TRAIN into features; the key is not a feature."""
         options = self._options.for_opened()
         key = self.key
         if key is None or self._like is not None or key == self._label or key not in self._names:
@@ -112,7 +112,7 @@ class Request(SimpleNamespace):
         return options
 
     def _refuse_key(self, index: CountIndex, points: Any) -> None:
-        """Reject a key that is a feature or the label, or that no table has."""
+        """Reject a key that is a feature or the label, or that is in no table."""
         refuse_key(index.schema, self.key, "--key")
         if self.key is not None and self.key not in points.names:
             if self.key not in self._names:
@@ -121,7 +121,7 @@ class Request(SimpleNamespace):
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
-        """The columns of TRAIN; none of a saved index."""
+        """The columns of TRAIN; empty for a saved index."""
         if self.is_index:
             return ()
         if not self.is_lazy:
@@ -132,7 +132,7 @@ class Request(SimpleNamespace):
 
     @property
     def table(self) -> Any:
-        """TRAIN with its rows: the points, or where the cells are."""
+        """TRAIN with its rows, which are the points or hold the cells to name."""
         if not self.has_rows:
             what, needed = "is a saved index, without rows", "give the table that was counted"
             if self.is_lazy:
@@ -145,12 +145,12 @@ class Request(SimpleNamespace):
 
     @property
     def has_rows(self) -> bool:
-        """Whether the rows of TRAIN can be pointed at."""
+        """Whether the rows of TRAIN are available by position."""
         return not (self.is_index or self.is_lazy)
 
     @property
     def is_lazy(self) -> bool:
-        """Whether TRAIN is many files, or is not to be read into memory."""
+        """Whether TRAIN consists of several files or must not be read into memory."""
         return self.train != "-" and (self.memory_limit is not None or is_many(self.train))
 
     @cached_property
@@ -163,13 +163,13 @@ class Request(SimpleNamespace):
         return None if self.like is None else self._saved(self.like)
 
     def _saved(self, path: str) -> CountIndex:
-        """Load an index, and reject a label that is not its own."""
+        """Load an index, and reject a --label that differs from its label."""
         index = CountIndex.load(path)
         name = index.schema.label_name
         if self.label not in (None, name):
             raise NullproofError(
-                f"--label is {self.label!r}, but the saved index {path} counts by {name!r}; leave --label "
-                "out, or count the table anew"
+                f"--label is {self.label!r}, but the saved index {path} has the label {name!r}; leave "
+                "--label out, or count the table again"
             )
         return index
 
@@ -186,7 +186,7 @@ class Request(SimpleNamespace):
         if self._like is not None:
             return self._like.schema.label_name
         names = "" if self.is_lazy else f" with one of {some(self._table.names, 20)}"
-        raise NullproofError(f"no label column was named; add --label COL{names}")
+        raise NullproofError(f"no label column was given; add --label COL{names}")
 
     @cached_property
     def _options(self) -> TableOptions:
@@ -205,13 +205,13 @@ class Request(SimpleNamespace):
 
     @property
     def file(self) -> FileOptions:
-        """How TRAIN and TEST are to be read where they are files of text or Excel."""
+        """How to read TRAIN and TEST if they are text or Excel files."""
         return FileOptions(self.encoding, not self.no_header, self.sheet, self.skip_rows)
 
     # Questions ------------------------------------------------------------------------------------
 
     def truth(self) -> Any:
-        """Return the true label of each point, None where it has none; None alone if no point has one."""
+        """Return the true label of each point, None if it is unknown; return None if all are unknown."""
         codes = true_labels(self.index.schema, self.points)
         if codes is None or not (codes >= 0).any():
             return None
@@ -226,13 +226,13 @@ class Request(SimpleNamespace):
         }
 
     def naming(self) -> dict[str, Any]:
-        """Return the option that names the points, if they have the column of --key."""
+        """Return the option that names the points, if they have the --key column."""
         return {"key": self.key if self.key in self.points.names else None}
 
     def chosen(self) -> tuple[Any, dict[str, Any]]:
-        """Return the points asked about, and the option that names them.
+        """Return the requested points, and the option that names them.
 
-        These are all points, or that of --point alone, which has its name already.
+        These are all points, or only the one given by --point, which is already named.
         """
         if self.point is None:
             return self.points, self.naming()
@@ -253,14 +253,14 @@ class Request(SimpleNamespace):
         write: Callable[[dict[str, Any]], None] | None = None,
         **more: Any,
     ) -> None:
-        """Give the result as asked: into a file, as JSON (with ``more``), or to be looked at.
+        """Write the result to a file, print it as JSON (with ``more``), or show it on the terminal.
 
         Parameters
         ----------
         share
             The share of the points that pass ``--check``.
         document, write
-            How the JSON form is made, and how the file is written, where neither is the result's own.
+            Functions that make the JSON form and write the file, if they replace those of the result.
         """
         failed = self.check and share < (1.0 if self.min_share is None else self.min_share)
         try:
@@ -274,14 +274,14 @@ class Request(SimpleNamespace):
             elif self.output is None:
                 self._show(show, result, following)
         except BrokenPipeError:
-            # Too few points pass, even if nobody reads it.
+            # The check fails even if nobody reads the output.
             if not failed:
                 raise
         if failed:
             raise typer.Exit(1)
 
     def _document(self, make: Callable[[], dict[str, Any]], more: dict[str, Any]) -> dict[str, Any]:
-        """Return the JSON form if it is asked for: of many points it takes longer than the answer."""
+        """Return the JSON form if requested: for many points it takes longer than the answer itself."""
         if not (self.json or (self.output is not None and self.output.suffix == ".json")):
             return {}
         made = {**make(), **more}
@@ -292,7 +292,7 @@ class Request(SimpleNamespace):
         return made
 
     def _write(self, result: Any, document: dict[str, Any], following: Following | None) -> None:
-        """Write the result to its file, and say what is next."""
+        """Write the result to its file, and propose the next command."""
         columns, of = result.file_columns(), ""
         if self.place:
             columns["point"] = [self.place]
@@ -307,7 +307,7 @@ class Request(SimpleNamespace):
     def _show(
         self, show: Callable[[Display, Any], None], result: Any, following: Following | None
     ) -> None:
-        """Show a result on the terminal, below the name of the table and above what is next."""
+        """Show a result on the terminal, between the name of the table and the proposed next command."""
         display = Display(console(), self.all, self.test is None, self.place)
         display.open(None if self.train == "-" else Path(self.train).name, self.index)
         show(display, result)
@@ -315,17 +315,17 @@ class Request(SimpleNamespace):
             display.say_next(*following)
 
     def tell_next(self, line: str) -> None:
-        """Say the next command, unless a table came on standard input and is gone."""
+        """Print the next command, unless a table was read from standard input and is gone."""
         if not self.is_gone:
             tell(f"next: {line}")
 
     @property
     def is_gone(self) -> bool:
-        """Whether a table came on standard input, so that no command can ask again."""
+        """Whether a table was read from standard input, so that no later command can read it."""
         return "-" in (self.train, self.test)
 
     def again(self, command: str, **more: Any) -> str:
-        """Write a command on the same tables with the options that it takes too, and with more."""
+        """Write a command for the same tables, with the given options that it accepts, and ``more``."""
         values = {key: getattr(self, key) for key in OPTIONS if key not in _OWN} | more
         files = [values.pop("train", self.train), values.pop("test", self.test)]
         options = {
@@ -336,21 +336,21 @@ class Request(SimpleNamespace):
         return typed(command, [file for file in files if file is not None], options)
 
     def then(self, command: str) -> Following:
-        """Propose a question that usually comes next."""
+        """Propose a command that usually comes next."""
         output = "report.html" if command == "report" else None
         return _NEXT[command], self.again(command, output=output)
 
     def altered(self, path: Path, companion: Path) -> str:
-        """Write the command that certifies with a table that was written here: UTF-8 with a header."""
+        """Write the command that certifies with a table written by this program: UTF-8 with a header."""
         reading = ("encoding", "no_header", "sheet", "skip_rows")
         settled = dict.fromkeys((*COUNTING, "label", *reading))
-        # These options are for both tables, and TEST alone needs them now: ask about the rows of TRAIN.
+        # These options apply to both tables, but only TEST still needs them: predict the rows of TRAIN.
         is_odd = any(getattr(self, key) != OPTIONS[key].default for key in reading)
         test = None if is_odd else self.test
         return self.again("certify", **settled, train=path, test=test, like=companion)
 
 
-# What cannot be asked for together: each rejected by its name before any work is done -------------------
+# Options that contradict each other, rejected by name before any work is done ---------------------------
 
 _NEEDED = {"min_share": "check", "min_radius": "check", "rival": "explain", "repaired": "answers"}
 _APART = (
@@ -361,28 +361,28 @@ _APART = (
 
 
 def refuse_together(request: Request) -> None:
-    """Reject options that do not fit TRAIN, or one another."""
+    """Reject options that do not fit TRAIN or each other."""
     written_number(request.alpha)
     given = {key for key, option in OPTIONS.items() if getattr(request, key) != option.default}
     train = request.train
     if train == request.test == "-":
         raise NullproofError("TRAIN and TEST are both standard input; give one of them as a file")
     if "memory_limit" in given and (request.is_index or train == "-"):
-        what = "is counted already" if request.is_index else "(standard input) is read into memory"
+        what = "is already counted" if request.is_index else "(standard input) is read into memory"
         raise NullproofError(f"--memory-limit is given, but {train} {what}; leave it out")
     settled = {*COUNTING, "like", "drop_unlabelled"} if request.is_index else {*COUNTING}
     saved = train if request.is_index else request.like
     for key in OPTIONS:
         if saved is not None and key in settled & given:
             raise NullproofError(
-                f"{flag(key)} is given, but the saved index {saved} has settled it; leave it out, or "
+                f"{flag(key)} is given, but it is fixed by the saved index {saved}; leave it out, or "
                 "count the table anew"
             )
     ways = written_binning(request.binning)
     ways = {*ways.values()} if isinstance(ways, dict) else {ways}
     if "bins" in given and not {"uniform", "quantile"} & ways:
         raise NullproofError(
-            f"--bins is {request.bins} but no column has uniform or quantile bins, which alone take a "
+            f"--bins is {request.bins}, but no column has uniform or quantile bins, which alone take a "
             "number; leave --bins out, or add --binning uniform"
         )
     for key, other in _NEEDED.items():
@@ -396,7 +396,7 @@ def refuse_together(request: Request) -> None:
 
 
 def refuse_output(request: Request, endings: Iterable[str]) -> None:
-    """Reject files that cannot be written, that are read, or whose endings name no format."""
+    """Reject output files that cannot be written, are also inputs, or have unknown endings."""
     folder = Path(request.train)
     # TRAIN may be a pattern of several files.
     train = [*glob(request.train, recursive=True), request.train]  # noqa: PTH207
@@ -407,20 +407,20 @@ def refuse_output(request: Request, endings: Iterable[str]) -> None:
         if path is None:
             continue
         if str(path) == "-":
-            raise NullproofError(f"{option} is -, which names no file; give a name")
+            raise NullproofError(f"{option} is -, which is not a file; give a file name")
         if wanted and path.suffix not in wanted:
             raise NullproofError(
-                f"{option} {path} names no format by its ending; end it in {either([*wanted], 'or')}"
+                f"{option} {path} has no ending that names a format; end it in {either([*wanted], 'or')}"
             )
         if not path.parent.is_dir():
             raise NullproofError(
-                f"{option} {path}: there is no folder {path.parent}; make it first"
+                f"{option} {path}: there is no folder {path.parent}; create it first"
             )
         if path.is_dir():
             raise NullproofError(f"{option} {path} is a folder; name a file in it")
         if folder.is_dir() and path.resolve().is_relative_to(folder.resolve()):
             raise NullproofError(
-                f"{option} {path} lies in {folder}, which is read; give another folder"
+                f"{option} {path} is in {folder}, which is an input; give another folder"
             )
         written = [path] if request.like is None else [path, companion_of(path)]
         if any(_same_file(own, other) for own in written for other in taken):
@@ -455,18 +455,18 @@ def written_prior(written: str | None, index: CountIndex) -> Any:
 
 
 def written_bias(written: list[str] | None, default: Any = 1.0) -> Any:
-    """Read a number, or numbers by column; a number without a column is that of the rest."""
+    """Read a number, or numbers by column; a number without a column is for the rest."""
     needed = "a number from 0 to 1, or COLUMN=NUMBER"
     return _by_column("--bias", written, default, written_number, needed)
 
 
 def written_binning(written: list[str] | None) -> Any:
-    """Read a way to make bins, or ways by column; one without a column is that of the rest."""
+    """Read a binning, or binnings by column; one without a column is for the rest."""
     return _by_column("--binning", written, "mdl", str)
 
 
 def written_weights(written: list[str] | None) -> Any:
-    """Read how weights are found, or weights by column; one without a column is that of the rest."""
+    """Read how weights are found, or weights by column; one without a column is for the rest."""
 
     def read(value: str) -> Any:
         return value if value in ("equal", "learned") else written_number(value)
@@ -483,7 +483,7 @@ def _by_column(
     read: Callable[[str], Any],
     needed: str = "",
 ) -> Any:
-    """Read entries VALUE and COLUMN=VALUE: one value for all, or a mapping that names the rest ``*``."""
+    """Read entries VALUE and COLUMN=VALUE: one value for all, or a mapping with ``*`` for the rest."""
     found: dict[str, Any] = {}
     for entry in written or ():
         column, sign, value = entry.rpartition("=")

@@ -1,4 +1,4 @@
-"""Results as a terminal shows them: a headline, then a table or bars, never a wall of numbers."""
+"""Show results on a terminal: a headline, then a table or bars."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ if TYPE_CHECKING:
     from nullproof.model.explain import Explanation
     from nullproof.odds.odds import LabelOdds
 
-# How many lines a table has unless all are asked for.
+# How many lines a table shows without --all.
 SHOWN = 20
-_POINTS = "points: --all shows them, --json or -o FILE gives them all"
+_POINTS = "points: --all shows them, --json or -o FILE writes them all"
 _STYLES = {"certain": "green", "holds": "cyan", "open": "yellow"}
 _SIDES = {1: "green", -1: "yellow", 0: ""}
-_DEEDS = {"cells": "cells to blank, or to be wrong,", "rows": "rows to add"}
+_DEEDS = {"cells": "cells to blank or falsify", "rows": "rows to add"}
 _BIAS = (
     "Bias: how far the share of a value among the missing cells may differ from its share among the known "
-    "cells of the same label and column. 0: they are just like those; 1: they may hold anything."
+    "cells of the same label and column. 0: the shares are equal; 1: missing cells may hold anything."
 )
 _WIDTH, _NAME, _HEAD, _CELL, _LABELS, _RIVALS, _STAGES = 40, 24, 15, 60, 6, 6, 10
-# What stands flush right: a number, also one with a word before it or with a unit.
+# Right-aligned cells: numbers, including those with a word before them or with a unit.
 _DIGITS = r"[\d.,·⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+"
 _NUMBER = re.compile(
     rf"((under|over|up to|at least|not even|[×÷]) )?{_DIGITS}( to {_DIGITS})?( %)?|–|even|no attack"
@@ -63,9 +63,9 @@ _BLOCKS = " ▁▂▃▄▅▆▇█"
 
 @dataclass(frozen=True)
 class Display:
-    """A terminal that shows one answer: all its lines or the first, and whose rows the points are.
+    """A terminal that shows one answer.
 
-    ``first`` is the position of the first point, where one was asked for alone.
+    ``first`` is the position of the first point shown, if only one was requested.
     """
 
     console: Console
@@ -74,7 +74,7 @@ class Display:
     first: int = 0
 
     def say(self, line: str, style: str = "") -> None:
-        """Print a line; a text of the data may look like markup."""
+        """Print a line literally: text from the data may look like markup."""
         self.console.print(Text(line, style=style))
 
     def show(self, drawn: Table | Text) -> None:
@@ -88,26 +88,28 @@ class Display:
     def show_rows(
         self, columns: Mapping[str, Sequence[Any]], n_rows: int, what: str = _POINTS
     ) -> None:
-        """Print rows as a result gives them to people, and how many are not shown; ``what`` they are."""
+        """Print the rows of a result and how many are not shown; ``what`` names the rows."""
         rows = [*zip(*columns.values(), strict=True)]
         if rows:
             self.show(table([*columns], ([_short(cell) for cell in row] for row in rows)))
         self.say_more(n_rows - len(rows), what)
 
     def say_more(self, n_left: int, what: str) -> None:
-        """Say how many lines are not shown, if any."""
+        """Print how many lines are not shown, if any."""
         if n_left > 0:
             self.say(f"… and {n_left:,} more {what}", "dim")
 
     def open(self, name: str | None, index: CountIndex) -> None:
-        """Say which table this is, and whether the points are its rows."""
+        """Print which table this is, and whether the points are its rows."""
         title = repr(index).partition(": ")[2]
         self.say(title if name is None else f"{name}: {title}", "dim")
         if self.of_train:
-            self.say("\nThe points are the training rows themselves; name TEST for new rows.")
+            self.say(
+                "\nThe points are the training rows themselves; give TEST to predict new rows."
+            )
 
     def say_next(self, what: str, line: str) -> None:
-        """Say what to do next; the command is one line, however long, so that it can be pasted."""
+        """Print the next command, on one line however long, so that it can be pasted."""
         self.say(f"\nNext, {what}:", "dim")
         self.console.print(Text(f"  {line}"), soft_wrap=True)
 
@@ -116,9 +118,9 @@ class Display:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
-    """Return a table of plain values and of texts with a style; without any head it has no line for them.
+    """Return a table of plain values and styled texts; the header line is omitted if all heads are empty.
 
-    Columns of numbers are flush right and, as verdicts, never broken into lines.
+    Columns of numbers are right-aligned; neither they nor verdicts are wrapped.
     """
     lines = [
         [cell if isinstance(cell, Text) else Text(_plain(cell)) for cell in row] for row in rows
@@ -128,7 +130,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
         cells = [line[place].plain for line in lines if line[place].plain]
         is_number = 2 * sum(_NUMBER.fullmatch(cell) is not None for cell in cells) > len(cells)
         drawn.add_column(
-            # As text: a name of the data may look like markup.
+            # As text: a name from the data may look like markup.
             Text(textwrap.fill(head, _HEAD, break_long_words=False) if is_number else head),
             justify="right" if is_number else "left",
             no_wrap=is_number or head == "verdict",
@@ -144,7 +146,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
 def _plain(cell: Any) -> str:
     if cell is None:
         return ""
-    # No-break spaces are for pages.
+    # No-break spaces are for HTML pages.
     return f"{cell:,}" if isinstance(cell, int) else str(cell).replace("\u00a0", " ")
 
 
@@ -156,7 +158,7 @@ def _short(cell: Any) -> Text:
 
 
 def _bar(share: float, width: int = _WIDTH, style: str = "cyan") -> Text:
-    """Draw a share; what is more than nothing shows."""
+    """Draw a share as a bar; any share above 0 is visible."""
     return Text("█" * max(round(width * share), share > 0), style)
 
 
@@ -164,7 +166,7 @@ def _bar(share: float, width: int = _WIDTH, style: str = "cyan") -> Text:
 
 
 def show_certificates(display: Display, result: Certificates) -> None:
-    """Print how many predictions hold and how far, then the points, the weakest first."""
+    """Print how many predictions hold and how far, then the points, weakest first."""
     display.show(headline(result))
     for line in _right_ones(result, display.of_train):
         display.say(line)
@@ -177,7 +179,7 @@ def show_certificates(display: Display, result: Certificates) -> None:
         display.show(_drawn_curve(result.curve()))
         display.say(f"\n{_BIAS}", "dim")
     if len(result):
-        display.say("\nThe points, the weakest first:\n")
+        display.say("\nThe points, weakest first:\n")
     display.show_rows(*result.shown_rows(display.limit(), display.first))
 
 
@@ -204,7 +206,7 @@ def headline(result: Certificates) -> Text:
 
 
 def _groups(result: Certificates) -> Table:
-    """Return per verdict how many points have it, how many of them are right, and what it means."""
+    """Return for each verdict the number of points, how many are right, and its meaning."""
     heads = ["verdict", "points", "share", "what it means"]
     rows = [
         [
@@ -223,20 +225,20 @@ def _groups(result: Certificates) -> Table:
 
 
 def _right_ones(result: Certificates, of_train: bool) -> list[str]:
-    """Say how many are right, where that is known, and compared with what."""
+    """Report how many predictions are right, if known, and a baseline to compare with."""
     sentence = "" if result.truth is None else result.truth.sentence()
     if result.truth is None or not sentence:
         return []
     lines = [f"{sentence[0].upper()}{sentence[1:]}.", result.truth.yardstick()]
     if of_train:
         lines.append(
-            "The table has counted these rows already, so the shares of right ones flatter it."
+            "These rows were used for training, so the accuracy looks better than on new rows."
         )
     return lines
 
 
 def _remarks(result: Certificates) -> list[str]:
-    """List what else to know: bias by column, missing cells of points."""
+    """List further remarks: bias by column, missing cells of points."""
     model, lines = result.model, []
     named = [
         f"{name} {float(bias):g}"
@@ -244,15 +246,13 @@ def _remarks(result: Certificates) -> list[str]:
         if fixed
     ]
     if result.learned:
-        lines.append(
-            "Count a completed table with --like INDEX, so that its bins and weights stay."
-        )
+        lines.append("Count a completed table with --like INDEX to keep the same bins and weights.")
     if named:
-        lines.append(f"Columns that keep a bias of their own: {either(named, 'and')}.")
+        lines.append(f"Columns with a separate, fixed bias: {either(named, 'and')}.")
     if result.truth is not None and result.truth.everything.n < len(result):
         n_unknown = len(result) - result.truth.everything.n
         lines.append(
-            f"{many(n_unknown, 'point')} without a label that TRAIN has: not counted as right or wrong."
+            f"{many(n_unknown, 'point')} without a label from TRAIN: not counted as right or wrong."
         )
     n_points, how = int((result.n_own_missing > 0).sum()), result.points.own_missing
     if not n_points:
@@ -260,20 +260,20 @@ def _remarks(result: Certificates) -> list[str]:
     have = "1 point has" if n_points == 1 else f"{n_points:,} points have"
     read = "they are left out" if how == "skip" else "they may hold anything"
     line = f"{have} missing cells too; {read} (--own-missing {how})."
-    # The other reading compares all pairs of labels, which is too long for a remark where they are many.
+    # The other reading compares all pairs of labels, which takes too long if there are many.
     if model.m <= 500:
         other: Any = "any" if how == "skip" else "skip"
         n_now, n_other = int(result.certain.sum()), result.n_certain_if(other)
         if n_other != n_now:
             what = "certain" if result.strict else f"certain within {result.up_to}"
             line += (
-                f" With --own-missing {other} {n_other:,} instead of {n_now:,} points are {what}."
+                f" With --own-missing {other}, {n_other:,} points instead of {n_now:,} are {what}."
             )
     return [*lines, line]
 
 
 def _drawn_curve(points: Sequence[CurvePoint]) -> Text:
-    """Draw how many predictions hold at some biases: a row of blocks above shares and an axis."""
+    """Draw the share of predictions that hold at each bias: a row of blocks above shares and an axis."""
     wide = 7
     shares = [point.n_hold / (point.n_hold + point.rest.n_points) for point in points]
     blocks = (_BLOCKS[math.ceil(8 * share)] * (wide - 1) for share in shares)
@@ -294,16 +294,16 @@ def show_explanation(display: Display, why: Explanation) -> None:
     display.say(line, "bold")
     display.say(f"{why.sentence()}.\n")
     display.show(_explained(why))
-    display.say_more(len(why.terms) - SHOWN, "cells: --json gives them all")
+    display.say_more(len(why.terms) - SHOWN, "cells: --json writes them all")
     if len(why.leads) > 1:
-        display.say("\nThe whole factor against each other label:\n")
+        display.say("\nThe total factor against each other label:\n")
         weakest = sorted(why.leads.items(), key=lambda pair: pair[1].least)[:_RIVALS]
         rows = ([rival, *_factors(why, lead, str(rival))] for rival, lead in weakest)
         display.show(table(["label", "least", "known cells", "greatest"], rows))
     within = "" if why.model.unbiased is why.model else " (within the bias)"
     display.say(
-        f"\n× speaks for {why.label}, ÷ for {why.rival}; all factors multiply to the last line. "
-        f"Least: the missing training cells suit {why.label} worst and {why.rival} best{within}; "
+        f"\n× supports {why.label}, ÷ supports {why.rival}; the last line is the product of all factors. "
+        f"Least: the missing training cells are worst for {why.label} and best for {why.rival}{within}; "
         "greatest: the other way round.",
         "dim",
     )
@@ -373,34 +373,34 @@ def show_radii(display: Display, result: Radii) -> None:
 
 
 def show_attack(display: Display, attack: Attack) -> None:
-    """Print what it costs, how good that is, and which cells are blanked or rows added."""
+    """Print the cost of an attack, the lower bound, and the cells it blanks or the rows it adds."""
     display.say(f"\n{attack!r}\n", "bold")
     n_weak = sum(target.radius == 0 for target in attack.targets)
     if n_weak:
-        display.say(f"{n_weak:,} of the points were not certain before and cost nothing.\n")
+        display.say(f"{n_weak:,} of the points were not certain before, so they cost nothing.\n")
     columns, n_lines = attack.shown_rows(display.limit())
     if n_lines:
-        display.show_rows(columns, n_lines, "lines: --all shows them, --json gives them all")
+        display.show_rows(columns, n_lines, "lines: --all shows them, --json writes them all")
         display.say(f"\n{attack.effect}")
 
 
 def show_accuracy_curve(display: Display, curve: AccuracyCurve) -> None:
-    """Print how many predictions are right, then how many stay so as attacks grow."""
+    """Print how many predictions are right, then how many stay right as attacks grow."""
     right, known = int(curve.right.sum()), many(curve.n_known, "prediction")
     display.say(f"\n{right:,} of {known} with a known true label are right\n", "bold")
-    display.say("right, and so whatever the missing cells hold and whatever an attack does:\n")
+    display.say("right whatever the missing cells hold and whatever an attack of this size does:\n")
     sizes = curve.steps.tolist() if display.everything else curve.some_sizes()
     bars = {"": [_bar(curve.at(k)) for k in sizes]}
     display.show_rows({**curve.shown_rows(sizes), **bars}, len(sizes))
     if not display.everything and len(curve.steps) > len(sizes):
-        display.say("--all shows every step, --json or -o FILE gives them", "dim")
+        display.say("--all shows every step, --json or -o FILE writes them", "dim")
 
 
 # odds, clean, audit -----------------------------------------------------------------------------------
 
 
 def show_odds(display: Display, result: LabelOdds) -> None:
-    """Print how many predictions are the same in nearly all worlds, and bars of the weakest points."""
+    """Print how many predictions are the same in nearly all worlds, then bars for the weakest points."""
     headline = result.headline
     if len(result) == 1:
         label = result.predicted[0]
@@ -422,7 +422,7 @@ def show_odds(display: Display, result: LabelOdds) -> None:
 
 
 def _bounds(lower: float, upper: float, width: int = 24) -> Text:
-    """Draw a bar that is full up to a lower share and shaded up to an upper one."""
+    """Draw a bar that is filled to the lower share and shaded to the upper one."""
     full = int(lower * width)
     shaded = max(round(upper * width), full) - full
     line = Text("█" * full, "green" if lower >= SURE else "cyan").append("▒" * shaded, "cyan")
@@ -430,7 +430,7 @@ def _bounds(lower: float, upper: float, width: int = 24) -> Text:
 
 
 def show_plan(display: Display, plan: CleaningPlan, brought: dict[str, Any] | None) -> None:
-    """Print what the answers brought, then what to look up next."""
+    """Print what the answers achieved, then what to look up next."""
     if brought is not None:
         _show_brought(display, brought)
     display.say(f"\n{plan.headline}", "bold")
@@ -441,7 +441,9 @@ def show_plan(display: Display, plan: CleaningPlan, brought: dict[str, Any] | No
         display.say(plan.nothing_to_do)
     if plan.stuck:
         names = (shown_name(plan.points.names, place) for place in plan.stuck)
-        display.say(f"\nLabels tie whatever these cells hold for point {some(names, 10)}.")
+        display.say(
+            f"\nFor these points labels tie whatever the missing cells hold: {some(names, 10)}."
+        )
     for sentence in filter(None, (plan.hint, plan.certainty)):
         display.say(f"\n{sentence}")
 
@@ -459,11 +461,11 @@ def _show_stages(display: Display, plan: CleaningPlan) -> None:
     rest = plan.n_cells - plan.stages[-1].so_far
     if rest:
         display.say(
-            f"{many(rest, 'cell')} probably bring nothing more; points near a tie may need them.",
+            f"{many(rest, 'more cell')} probably add nothing, except for points near a tie.",
             "dim",
         )
     display.say(
-        "Expected done: the points done after a line and those above it.",
+        "Expected done: points done after this line and all lines above it.",
         "dim",
     )
     if plan.stop is not None:
@@ -473,11 +475,11 @@ def _show_stages(display: Display, plan: CleaningPlan) -> None:
 def _show_brought(display: Display, brought: dict[str, Any]) -> None:
     gained, n_before, n_now = brought["became_done"], brought["n_done_before"], brought["n_done"]
     answers, lost = many(brought["n_answers"], "answer"), n_before + len(gained) - n_now
-    display.say(f"\n{answers} taken: {many(n_now, 'point')} done, {n_before:,} before")
+    display.say(f"\n{answers} accepted: {many(n_now, 'point')} done, {n_before:,} before")
     if lost:
         display.say(
-            f"{many(lost, 'point')} no longer: with the known cells what resembles them changes too, and a "
-            "row that is a point has new cells of its own"
+            f"{many(lost, 'point')} no longer done: answers change the known cells, and with them what the "
+            "missing cells are compared with"
         )
     for entry in gained[:SHOWN]:
         display.say(f"  point {entry.get('key') or entry['point']} is done: {entry['label']}")
@@ -485,7 +487,7 @@ def _show_brought(display: Display, brought: dict[str, Any]) -> None:
 
 
 def show_audit(display: Display, result: Audit) -> None:
-    """Print what was seen, and the predictions that changed in most worlds first."""
+    """Print the summary, then the changed predictions, most changed first."""
     display.say(f"\n{result.sentence()}.\n", "bold")
     display.show_rows(*result.shown_rows(display.limit(), display.first))
     display.say(f"\n{result.confidence()}", "dim")

@@ -1,4 +1,4 @@
-"""Where results, notices and progress go: standard output, and standard error."""
+"""Standard output for results; standard error for notices and progress."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
     from nullproof.progress import Progress
 
-# What moves the cursor, clears the screen or turns text round: C0 but for tabs and line ends, C1, bidi.
+# Characters that control the terminal or reverse text: C0 except tabs and line ends, C1, bidi marks.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-# How Python is told beside a flag: ``keep=("id",) or --keep "id"``, ``keep or --keep``.
+# A Python option before its flag: ``keep=("id",) or --keep "id"``, ``keep or --keep``.
 _KEYWORD = re.compile(r"""\w+=(?:\((?:[^()"]|"[^"]*")*\)|"\w*") or (?=--)|\b(\w+) or (?=--)""")
-# Before this, nobody wonders how long it will take, and a guess would be wild.
+# No remaining time is shown before this: the estimate would be too rough.
 _SECONDS = 2.0
 
 
 def harmless(text: str) -> str:
-    """Return a text from the data without characters that a terminal would obey."""
+    """Return a text without characters that control a terminal."""
     return _CONTROL.sub("\ufffd", text)
 
 
 def in_flags(text: str) -> str:
-    """Return a notice with options as flags alone.
+    """Return a notice with its options written only as flags.
 
     >>> in_flags('to keep it: keep=("id",) or --keep "id"; to cut: binning="uniform" or --binning uniform')
     'to keep it: --keep "id"; to cut: --binning uniform'
@@ -55,13 +55,13 @@ def echo(line: str) -> None:
 
 
 def tell(line: str) -> None:
-    """Say on standard error what was done, unless -q was given."""
+    """Report on standard error what was done, unless -q was given."""
     if not SCREEN.quiet:
         SCREEN.print(line)
 
 
 def console() -> Console:
-    """Return where results are shown."""
+    """Return the console for results."""
     from rich.console import Console
     from rich.segment import Segment
 
@@ -75,19 +75,19 @@ def console() -> Console:
             raise BrokenPipeError
 
     if isinstance(sys.stdout, TextIOWrapper) and not sys.stdout.closed:
-        # Where blocks cannot be written, a table of numbers is better than none.
+        # If the encoding has no block characters, print the numbers without them.
         sys.stdout.reconfigure(errors="replace")
     return Pipe(highlight=False, emoji=False)
 
 
 class Screen:
-    """Standard error as a person sees it: notices, and in its last line what is going on."""
+    """Standard error on a terminal: notices, and a last line with the progress."""
 
     def __init__(self) -> None:
         self.start(quiet=False)
 
     def start(self, *, quiet: bool) -> None:
-        """Begin a command: no notice was given yet."""
+        """Reset for a new command, with no notices yet."""
         self.quiet = quiet
         self.notices: list[str] = []
         self._status: Status | None = None
@@ -95,7 +95,7 @@ class Screen:
     def show_notice(
         self, message: Warning | str, category: type[Warning], *_: Any, **__: Any
     ) -> None:
-        """Keep a warning of ours and, unless -q was given, print it once, broken between words."""
+        """Record one of our warnings and, unless -q was given, print it once, wrapped between words."""
         line = in_flags(str(message))
         if not issubclass(category, NullproofWarning) or line in self.notices:
             return
@@ -125,7 +125,7 @@ class Screen:
 
     @contextmanager
     def working(self, what: str) -> Iterator[Progress]:
-        """Show on a terminal that something long goes on; call what it gives to say how far it is."""
+        """Show progress on a terminal; call the yielded function to update it."""
         if self.quiet or not sys.stderr.isatty():
             yield lambda _what, _share: None
             return

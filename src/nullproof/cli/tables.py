@@ -1,4 +1,4 @@
-"""Tables that commands write and read whole: TRAIN altered by an attack or by answers, and plain frames."""
+"""Whole tables: TRAIN after an attack or with answers, and plain frames for scikit-learn."""
 
 from __future__ import annotations
 
@@ -55,21 +55,21 @@ def write_repaired(request: Request, work: Work) -> None:
 
 
 def _write_altered(request: Request, index: CountIndex, path: Path, frame: Any, what: str) -> None:
-    """Write TRAIN altered, in the format of its name, and beside it the counts of the table before."""
+    """Write the altered TRAIN in the format of its ending, and the counts of the original beside it."""
     if path.suffix == ".csv":
         frame = _with_plain_dates(_with_clear_points(frame, index.schema.formats))
     write = frame.write_csv if path.suffix == ".csv" else frame.write_parquet
     companion = write_with_companion(index, path, write)
     train = "standard input" if request.train == "-" else request.train
     tell(f"wrote {path}: {train} with {what}")
-    # Also with -q: counted anew, a table that was attacked seems unharmed.
-    line = f"wrote {companion}: the counts of {train}; count {path} like it, or its bins and weights change"
+    # Printed even with -q: counted with newly learned bins, an attacked table can look unharmed.
+    line = f"wrote {companion}: the counts of {train}; count {path} like it to keep its bins and weights"
     typer.echo(line, err=True)
     request.tell_next(request.altered(path, companion))
 
 
 def _with_clear_points(frame: pl.DataFrame, formats: tuple[tuple[str, str], ...]) -> pl.DataFrame:
-    """Write 3.125 as 3.1250 where the index reads decimal commas, and would take 3.125 for thousands."""
+    """Write 3.125 as 3.1250 if the index reads decimal commas and would take 3.125 as thousands."""
     names = [name for name, form in formats if form == COMMA and frame.schema[name].is_float()]
     thousands = r"^(-?[1-9][0-9]{0,2}\.[0-9]{3})$"
     return frame.with_columns(pl.col(names).cast(pl.String).str.replace(thousands, "${1}0"))
@@ -82,17 +82,17 @@ def _with_plain_dates(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _as_read(request: Request) -> Any:
-    """Return TRAIN as its file writes it: text but for numbers and dates that are made plain."""
+    """Return TRAIN as its file writes it: text, except for numbers and dates in plain form."""
     table, path = request.table, request.train
     if path == "-":
         return table.frame
     if stamp(path) != table.stamp:
         raise NullproofError(
-            f"{path} was changed while it was worked on, so its rows may be others now; run the command "
+            f"{path} was changed during the analysis, so its rows may be different now; run the command "
             "again"
         )
     with warnings.catch_warnings():
-        # Whatever there is to say about the file was said when it was read first.
+        # Notices about the file were given when it was first read.
         warnings.simplefilter("ignore", NullproofWarning)
         kept = [name for name in table.names if name not in table.formats]
         how = Reading(table.missing, kept, file=request.file, like=table.formats)
@@ -129,7 +129,7 @@ def _plain_frame(table: Table, names: tuple[str, ...]) -> pl.DataFrame:
 
 
 def pipeline(model: str, features: pl.DataFrame) -> Any:
-    """Return a model that takes these columns as they are, with texts and missing cells."""
+    """Return a model that accepts these columns, including texts and missing cells."""
     try:
         from sklearn.compose import make_column_transformer
         from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier

@@ -561,7 +561,7 @@ class Certificate:
         if self.predicted is None:
             return f"{others}, a tie"
         if math.isnan(self.tolerance):
-            return f"{self.predicted}, else {others}, since not even a bias of 0 decides"
+            return f"{self.predicted}, else {others}; undecided even at a bias of 0"
         reach = f"{self.predicted} up to a bias of {written_tolerance(self.tolerance)}"
         return f"{reach}, else {others}" if others else reach
 

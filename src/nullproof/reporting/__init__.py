@@ -1,1 +1,1 @@
-"""The report: a document of plain values first, then HTML and Markdown of it."""
+"""The report: a document of plain values, rendered as HTML and Markdown."""

@@ -1,4 +1,4 @@
-"""What a report says about the columns: a profile of each, and what the model does not use."""
+"""Describe the columns for a report: a profile of each, and what the model does not use."""
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ from nullproof.data.schema import IGNORED, NAMES_ROWS
 from nullproof.words import estimate, text
 
 _MOST_COLUMNS, _MOST_EFFECTS, _MOST_VALUES = 100, 40, 24
-# Why a column plays no part, and what undoes that on the command line and in Python.
+# Why a column plays no part, and the option that undoes this on the command line and in Python.
 _REASONS: dict[str, tuple[str, str | None, str | None]] = {
-    "one bin": ("no cut of its numbers says enough about the label, so it has one bin", None, None),
+    "one bin": (
+        "no cut of its numbers tells enough about the label, so it has one bin",
+        None,
+        None,
+    ),
     "one value": ("all known cells hold the same value", None, None),
     "weight 0": (
-        "counts for nothing: beside the other columns it says nothing new about the label",
+        "has weight 0: given the other columns, it adds no information about the label",
         "--weights equal",
         'weights="equal"',
     ),
@@ -29,7 +33,7 @@ _REASONS: dict[str, tuple[str, str | None, str | None]] = {
 
 
 def profiles(index: CountIndex, plan: CleaningPlan | None) -> dict[str, Any]:
-    """Describe each column, those with the most missing cells first, and what its missing cells do."""
+    """Describe each column and the effect of its missing cells, most missing cells first."""
     effects, is_done = _effects(plan), plan is not None and bool(plan.done.all())
     lines = sorted(
         (line for line in index.columns if line.use != "label"),
@@ -72,7 +76,7 @@ def _profile(
 
 
 def _effect(line: ColumnLine, n_missing: int, effects: dict[str, float], is_done: bool) -> str:
-    """Say what the missing cells of a column do to the predictions."""
+    """Describe how the missing cells of a column affect the predictions."""
     if line.use != "feature":
         return f"not used: {line.why}"
     if not line.plays_a_part:
@@ -108,8 +112,8 @@ def _why_idle(line: ColumnLine) -> str:
 def unused(index: CountIndex, notices: Sequence[str], *, flags: bool) -> list[dict[str, Any]]:
     """List what the model does not use, each with the option that undoes it.
 
-    Columns are listed if the program left them out, or if they have missing cells and no part in any
-    prediction; then values that were taken as missing, which only the notices of the reading name.
+    First come columns that were left out, or that have missing cells and play no part in any prediction;
+    then values that were read as missing, which only the notices name.
     ``flags``: whether options are written for the command line or for Python.
     """
     groups: dict[str, list[ColumnLine]] = {}
@@ -124,7 +128,7 @@ def unused(index: CountIndex, notices: Sequence[str], *, flags: bool) -> list[di
         names = [text(line.name) for line in lines]
         reason, flag, keyword = _REASONS.get(why, (why, None, None))
         if why == NAMES_ROWS:
-            reason = "left out: most rows have a value of their own there"
+            reason = "left out: most rows have a unique value there"
             flag, keyword = (
                 " ".join(f"--keep {in_shell(name)}" for name in names),
                 f"keep={(*names,)}",

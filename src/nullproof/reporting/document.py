@@ -1,4 +1,4 @@
-"""Work out everything that a report says, as one document of plain values that views only present.
+"""Compute everything that a report says, as one document of plain values for the templates to present.
 
 The document is strict JSON. Labels, features and values are texts, shortened where they are very long;
 a *share* is between 0 and 1, or null where there is nothing to share. `docs/report.md` explains every
@@ -54,23 +54,23 @@ from nullproof.words import (
 )
 
 LIMIT = 200
-# Two worlds of a point cost time for every feature.
+# Finding two worlds for a point takes time for every feature.
 _BUDGET = 40_000
 _MOST_STAGES, _BARS = 20, 10
 _MOST_STEPS, _MOST_DRAWN = 200, 200
-# What somebody types who has an index in Python, with the options of the report.
+# The Python call that makes the report again.
 _CALLS = {"clean": "cleaning_plan(index, points)", "radius": "radius(index, points)"}
 # Notices of what ``unused`` lists.
 _UNUSED = re.compile("left out, since|play no part|taken as missing|have weight 0")
 _TRAINING_ROWS = (
-    "The points are the training rows themselves: how many predictions are right says how well the "
-    "table fits itself, not how well new points will be predicted."
+    "The points are the training rows themselves, so the share of right predictions shows how well the "
+    "model fits its own training rows, not how well it will predict new points."
 )
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Where a report comes from: files and a command, or, without them, a call in Python.
+    """The origin of a report: files and a command or, without these, a call in Python.
 
     Parameters
     ----------
@@ -79,9 +79,9 @@ class Asked:
     given
         The options that were given.
     notices
-        What was said while the files were read: what was left out or taken as missing.
+        The notices given while the files were read: what was left out or read as missing.
     commands
-        What to type, by verb: ``"report"`` makes it again, ``"clean"`` and ``"radius"`` may be next.
+        Commands by name: ``"report"`` makes it again, ``"clean"`` and ``"radius"`` may be next.
     """
 
     train: str | None = None
@@ -100,9 +100,9 @@ class Asked:
         return not self.in_python and self.test is None
 
     def document(self, judged: Certificates) -> dict[str, Any]:
-        """Return the plain values; options that were not given are listed as the model has them."""
+        """Return the plain values; options that were not given have the model's values."""
         model, now = judged.model, datetime.now(UTC)
-        # A fixed time makes the same report again, to the letter.
+        # With a fixed time the same report can be made again, byte for byte.
         with suppress(ValueError, OverflowError, OSError):
             now = datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "")), UTC)
         prior = zip(model.index.labels, model.prior, strict=True)
@@ -126,7 +126,7 @@ class Asked:
         }
 
     def more_points(self, most: int) -> str:
-        """Say how to list points that are left out; ``most`` is the largest limit."""
+        """Explain how to list points that are left out; ``most`` is the largest limit."""
         if "report" in self.commands:
             how, more = (
                 "--point and its number or key to the command at the end of this report",
@@ -136,7 +136,7 @@ class Asked:
             how, more = "also=[its number or key] to report", "limit=N"
         else:
             return "Any other point can be opened on the page of nullproof serve."
-        return f"To list another point, add {how}; {more} lists more of them, here up to {most:,}."
+        return f"To list another point, add {how}; {more} lists more points, here up to {most:,}."
 
 
 def document_of(
@@ -149,8 +149,8 @@ def document_of(
 ) -> dict[str, Any]:
     """Return the document of points whose verdicts, up to the model's bias, are known.
 
-    Possible labels, supports, odds, worlds, radii and attacks are those of all worlds, whatever the
-    bias; the plan and what missing cells of a column do is about the bias.
+    Possible labels, supports, odds, worlds, radii and attacks refer to all worlds, whatever the bias; the
+    plan and the effects of missing cells refer to the bias.
     """
     asked = asked or Asked()
     judged.work_out(lambda what, share: say(what, 0.1 + 0.3 * share))
@@ -208,7 +208,7 @@ def document_of(
 
 
 def _table(model: Model) -> dict[str, Any]:
-    """Describe what was counted, and by which model the points are judged."""
+    """Describe the counted table and the model."""
     index = model.index
     n_cells = index.n_rows * len(index.features)
     return {
@@ -224,7 +224,7 @@ def _table(model: Model) -> dict[str, Any]:
 
 
 def _verdicts(judged: Certificates) -> dict[str, Any]:
-    """Count the points of each verdict, and how many of these predictions are right, if known."""
+    """Count the points with each verdict, and how many of their predictions are right, if known."""
     meanings = verdict_meanings(judged.threshold, judged.learned)
     known = {} if judged.truth is None else judged.truth.groups
     groups = [
@@ -259,7 +259,7 @@ def _title(judged: Certificates) -> str:
 
 
 def _quality(truth: Truth | None) -> dict[str, Any] | None:
-    """Say how many predictions are right, and what always answering the usual label achieves."""
+    """Return the accuracy, and that of always answering the most frequent label."""
     if truth is None:
         return None
     baseline = {"label": text(truth.usual), **truth.baseline.document()}
@@ -291,7 +291,7 @@ def _finding(document: dict[str, Any]) -> str:
         first = plan["stages"][0]
         return (
             f"Missing cells of {plan['first']} matter most: {many(first['n_cells'], 'cell')} looked up "
-            f"{'is' if first['n_cells'] == 1 else 'are'} expected to bring the rows that hold from "
+            f"{'is' if first['n_cells'] == 1 else 'are'} expected to raise the rows that hold from "
             f"{plan['n_done']:,} to {estimate(first['expected'])} of {plan['n_points']:,}."
         )
     found = []
@@ -310,7 +310,7 @@ def _finding(document: dict[str, Any]) -> str:
 
 
 def _next(document: dict[str, Any], commands: Mapping[str, str]) -> dict[str, Any] | None:
-    """Return what to do next, from the same plan, and the command that does it."""
+    """Return the next step, from the same plan, and its command."""
     plan = document["cleaning"]
     if plan:
         first = plan["stages"][0]
@@ -320,7 +320,7 @@ def _next(document: dict[str, Any], commands: Mapping[str, str]) -> dict[str, An
         )
         lead, command = ". The whole list:", commands.get("clean")
     elif document["fragility"]["n_certain"]:
-        what = "See after how few cells each prediction is no longer certain, and which label catches up"
+        what = "Find how few cells break each certain prediction, and which label catches up"
         lead, command = ":", commands.get("radius")
     else:
         return None
@@ -328,7 +328,7 @@ def _next(document: dict[str, Any], commands: Mapping[str, str]) -> dict[str, An
 
 
 def _curve(judged: Certificates) -> dict[str, Any]:
-    """Count the predictions that hold as the bias grows: at a few biases to read, at many to draw."""
+    """Count the predictions that hold at each bias: a few for the table, many for the curve."""
     columns = _curve_columns(judged, BIASES)
     if judged.actual is not None:
         at = judged.curve()
@@ -345,7 +345,7 @@ def _curve_columns(judged: Certificates, biases: Sequence[float]) -> dict[str, A
 
 
 def _notes(judged: Certificates, document: dict[str, Any], asked: Asked) -> list[str]:
-    """List what the reader should know before trusting the numbers, each thing once."""
+    """List what the reader should know before trusting the numbers, without repetition."""
     index, smoothed = judged.model.index, judged.model.alpha > 0
     notices = [
         *asked.notices,
@@ -368,22 +368,22 @@ def _notes(judged: Certificates, document: dict[str, Any], asked: Asked) -> list
     )
     if n_wide:
         told.append(
-            f"The odds of {many(n_wide, 'point')} are known less closely than to within {close:g}: labels "
+            f"The odds of {many(n_wide, 'point')} have bounds more than {close:g} apart: labels "
             "tie too often there."
         )
     missing = document["own_missing"]
     if missing["n_points"]:
         verb = "has" if missing["n_points"] == 1 else "have"
         read = "are left out" if missing["reading"] == "skip" else "may hold anything, too"
-        line = f"{many(missing['n_points'], 'point')} {verb} cells that are not known; they {read}."
+        line = f"{many(missing['n_points'], 'point')} {verb} missing cells; they {read}."
         skip, every = missing["n_certain"]["skip"], missing["n_certain"]["any"]
         if skip != every:
             line += (
-                f" Predicted from the cells that a point knows, {skip:,} are certain; whatever its own "
+                f" Predicted from the known cells of each point, {skip:,} are certain; whatever its own "
                 f"missing cells hold, {every:,} are."
             )
         told.append(line)
-    # Notices of the reading and standing ones may name the same columns in another order.
+    # Notices from reading the files may name the same columns as standing ones, in another order.
     return list(
         {tuple(sorted(re.findall(r"\w+", note))): note for note in reversed(told)}.values()
     )[::-1]
@@ -393,7 +393,7 @@ def _notes(judged: Certificates, document: dict[str, Any], asked: Asked) -> list
 
 
 def _open(judged: Certificates, listed: list[dict[str, Any]]) -> dict[str, Any]:
-    """Count the open points, and how many of those with odds chance decides."""
+    """Count the open points, those with odds, and those whose label is likely."""
     weighed = [point for point in listed if point["verdict"] == "open" and point["odds"]]
     sure = [
         point
@@ -407,9 +407,9 @@ def _open(judged: Certificates, listed: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _planned(judged: Certificates, on_progress: Progress | None) -> CleaningPlan | None:
-    """Return the plan of `nullproof clean`: up to the bias that was asked about, or 0.05 without one.
+    """Return the plan of `nullproof clean`, up to the given bias, or 0.05 without one.
 
-    None where points are read as "any", or points or cells have candidates.
+    Return None if ``own_missing`` is "any", or if points or cells have candidates.
     """
     model, points = usual_goal(judged.model), judged.points
     if points.own_missing == "any" or not have_odds(model.index, points).all():
@@ -419,7 +419,7 @@ def _planned(judged: Certificates, on_progress: Progress | None) -> CleaningPlan
 
 
 def _cleaning(plan: CleaningPlan | None) -> dict[str, Any] | None:
-    """Return the plan as a report shows it; None where there is nothing to look up."""
+    """Return the plan for the report; None if there is nothing to look up."""
     if plan is None or not plan.steps:
         return None
     cells, expected = (plan.curve[name] for name in ("n_cells", "expected"))
@@ -442,7 +442,7 @@ def _cleaning(plan: CleaningPlan | None) -> dict[str, Any] | None:
         "n_left_off": max(0, len(plan.stages) - _MOST_STAGES),
         "drawn": {
             "n_cells": [int(cells[at]) for at in drawn],
-            # Of the rows that are not done yet: most are, often, and the curve would be flat.
+            # Only rows that are not done yet: often most are done, and the curve would be flat.
             "share": [
                 max(0.0, float(expected[at]) - plan.n_done) / max(plan.n_points - plan.n_done, 1)
                 for at in drawn

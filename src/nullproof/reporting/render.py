@@ -1,6 +1,6 @@
-"""Present the document of a report: one story, told by templates in HTML and in Markdown.
+"""Present the document of a report, by templates for HTML and Markdown.
 
-Nothing is worked out here. Jinja2 escapes every variable, for HTML or for Markdown.
+Nothing is computed here. Jinja2 escapes every variable, for HTML or for Markdown.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ TITLES = {
     "asked": "What was asked",
 }
 _MARKDOWN_ROWS, _MARKDOWN_LINES, _MARKDOWN_TEXT = 20, 40, 1000
-# No text of the data holds it: controls are replaced.
+# Texts from the data never contain it, since control characters are replaced.
 _GAP = "\f"
 _MARKS = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
 
 
 class Part(NamedTuple):
-    """One part of the story: its name (also its id), its short title, and its HTML."""
+    """One part of the report: its name (also its id), its short title, and its HTML."""
 
     name: str
     title: str
@@ -48,20 +48,20 @@ class Part(NamedTuple):
 
 
 def parts(document: Document) -> list[Part]:
-    """Draw the parts one by one, for a page that has `style` and `script`."""
+    """Render the parts one by one, for a page that has `style` and `script`."""
     return [Part(name, TITLES[name], told) for name, told in _told(document, _html()).items()]
 
 
 def row(point: Document) -> str:
-    """Draw one entry of ``points``."""
+    """Render one entry of ``points``."""
     story: Any = _html().get_template("story.jinja").module
     return str(story.row(point, True))
 
 
 def html(document: Document, drawn: Sequence[Part] | None = None) -> str:
-    """Write one page that needs nothing else: no network, no other file, no JavaScript.
+    """Return one self-contained page: no network, no other file, no JavaScript needed.
 
-    ``drawn`` are its parts, if they are drawn already.
+    ``drawn`` are its parts, if they were rendered already.
     """
     return (
         _html()
@@ -77,13 +77,13 @@ def html(document: Document, drawn: Sequence[Part] | None = None) -> str:
 
 
 def markdown(document: Document) -> str:
-    """Write the same story as Markdown, for mails, wikis and pull requests."""
+    """Return the report as Markdown, for mails, wikis and pull requests."""
     told = _GAP.join([f"# {document['title']}", *_told(document, _markdown()).values()])
     return re.sub(rf"(\s*{_GAP}\n*)+", "\n\n", told).strip() + "\n"
 
 
 def _told(document: Document, environment: Environment) -> dict[str, Markup]:
-    """Tell the parts that have something to say, in the order of the story."""
+    """Render the parts that have content, in order."""
     empty = {
         "compared": not document.get("compared"),
         "rows": not document["points"],
@@ -100,12 +100,12 @@ def style() -> str:
 
 
 def script() -> str:
-    """Return the script of the report, which works on whatever parts a page holds."""
+    """Return the script of the report, which works with any selection of parts."""
     return (files("nullproof.reporting") / "templates" / "report.js").read_text("utf-8")
 
 
 def policy() -> str:
-    """Say what the page may do: show its own style, run its own script, and nothing else."""
+    """Return the content security policy: the page may use only its own style and script."""
     shown, run = (
         base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode()
         for text in (style(), script())
@@ -146,7 +146,7 @@ def _environment(dialect: str, **options: Any) -> Environment:
 @cache
 def _html() -> Environment:
     environment = _environment("html.jinja")
-    # Pictures escape the texts that they hold.
+    # Pictures escape their own texts.
     drawings = {name: _drawing(draw) for name, draw in _DRAWINGS.items()}
     environment.globals.update(html=True, data=data, pictures=SimpleNamespace(**drawings))
     return environment
@@ -162,13 +162,13 @@ def _markdown() -> Environment:
         data=lambda text, _longest=0: text,
         pictures=SimpleNamespace(**dict.fromkeys(_DRAWINGS, lambda *_: "")),
     )
-    # A command by itself; an indented block ends at the first line that is not indented.
+    # A command on one line, since an indented block ends at the first line that is not indented.
     environment.filters["line"] = lambda command: Markup(" ".join(command.splitlines()))
     return environment
 
 
 def data(text: str, longest: int = 60) -> Markup:
-    """Write a text of the data on its own in its writing direction; a long one loses its middle."""
+    """Write a text from the data, isolated in its writing direction and shortened in the middle."""
     if len(text) <= longest:
         kind = ' class="long"' if len(text) > 24 else ""
         return Markup(f"<bdi{kind}>{escape(text)}</bdi>")
@@ -178,7 +178,7 @@ def data(text: str, longest: int = 60) -> Markup:
 
 
 def in_markdown(value: Any) -> Markup:
-    """Write a text so that marks of Markdown and HTML lose their meaning and directions stay inside."""
+    """Escape a text for Markdown and HTML, and isolate its writing direction."""
     if isinstance(value, Markup):
         return value
     plain = " ".join("".join(map(_printable, words.cut(str(value), _MARKDOWN_TEXT))).split())
@@ -190,7 +190,7 @@ def in_markdown(value: Any) -> Markup:
 
 
 def _printable(sign: str) -> str:
-    """Replace marks that turn the direction of what follows, and other controls."""
+    """Replace bidirectional marks and other control characters."""
     if sign.isprintable():
         return sign
     return " " if sign.isspace() or unicodedata.category(sign) == "Cc" else "�"

@@ -1,4 +1,4 @@
-"""report: all that nullproof can say of some predictions, in one file to send round, or beside another."""
+"""report: everything nullproof can say about a set of predictions, in one file to share or compare."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_POINTS = 20
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Report:
-    """What all worlds say of some points, ready to be read.
+    """A report on a set of points.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Report:
     document: dict[str, Any]
 
     def compared(self, other: Report | str | Path, name: str = "the other report") -> Report:
-        """Return the same report beside another one: before and after cleaning, or two models.
+        """Return this report compared with another one: before and after cleaning, or two models.
 
         ``other`` is a report, or the path of one that was saved as JSON.
         """
@@ -62,11 +62,11 @@ class Report:
         return Report({**self.document, "compared": compared(self.document, beside, name)})
 
     def html(self) -> str:
-        """Return one page that needs nothing else: no network, no other file."""
+        """Return one self-contained page: no network, no other file needed."""
         return render.html(self.document)
 
     def markdown(self) -> str:
-        """Return the same story as Markdown."""
+        """Return the report as Markdown."""
         return render.markdown(self.document)
 
     def json(self) -> str:
@@ -80,13 +80,13 @@ class Report:
         return {"html": self.html, "md": self.markdown, "json": self.json}[form]()
 
     def save(self, path: str | Path, form: str | None = None) -> None:
-        """Write the report, whole or not at all, in the format of the file's ending unless one is given."""
+        """Write the report atomically, in the format of the file's ending unless ``form`` is given."""
         path = Path(path)
         text = self.written(form or format_of(path))
         write_whole(path, lambda part: part.write_text(text, "utf-8"))
 
     def _repr_html_(self) -> str:
-        # In a frame of its own neither page can change how the other looks.
+        # In a frame, neither page can change the look of the other.
         page = escape(self.html(), quote=True)
         return (
             f'<iframe srcdoc="{page}" sandbox="allow-scripts" title="{escape(repr(self))}" '
@@ -123,7 +123,7 @@ def report(
     asked: Asked | None = None,
     also: Iterable[Any] = (),
 ) -> Report:
-    """Write a report to send round: how certain the predictions are, why not more of them, how fragile.
+    """Write a report to share: how certain the predictions are, why not more of them, how fragile.
 
     Parameters
     ----------
@@ -134,23 +134,23 @@ def report(
     prior
         None for the label frequencies, ``"uniform"``, or one number per label.
     own_missing
-        ``"skip"``: predict from the cells that a point knows. ``"any"``: the prediction must be the
-        same whatever the point's own missing cells hold.
+        ``"skip"``: predict from the known cells of a point. ``"any"``: the prediction must be the same
+        whatever the point's own missing cells hold.
     bias
-        As for `certify`. The report tells apart what is certain, what holds up to this bias (0.05
-        if none is given) and what is open; what to clean is about the bias, if one is given.
+        As for `certify`. The report separates predictions that are certain, that hold up to this bias
+        (0.05 if none is given) and that are open; the cleaning plan aims at the same bias.
     truth
-        The true label of each point (None where it is not known), to tell how many predictions of each
-        kind are right; it changes no verdict.
+        The true label of each point (None if unknown), to count how many predictions of each kind are
+        right; it changes no verdict.
     limit
-        How many points at most are shown one by one, with odds and witness worlds; verdict and radius
-        are worked out for all.
+        The largest number of points shown one by one, with odds and witness worlds; verdict and radius
+        are computed for all points.
     on_progress
         Called with what is being done and which share of the work is done.
     key
-        What names the points in the report: a column of theirs, or one name per point.
+        The names of the points in the report: one of their columns, or one name per point.
     asked
-        Where the tables come from, to be told in the report: an `Asked`.
+        The origin of the tables, to be shown in the report: an `Asked`.
     also
         Further points to show one by one: their names if there is a key, else their positions.
 
@@ -187,26 +187,26 @@ def read(path: Path) -> dict[str, Any]:
     """Read the document of a report that was written as JSON."""
     try:
         found: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        # Whatever lacks in it shows when it is compared with itself.
+        # Comparing it with itself reveals missing keys.
         compared(found, found, path.name)
     except OSError as problem:
         raise NullproofError(
-            f"{path} cannot be read: {problem.strerror}; name a report as JSON"
+            f"{path} cannot be read: {problem.strerror}; give a report saved as JSON"
         ) from problem
     except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as problem:
         raise NullproofError(
-            f"{path} is no report as JSON; make one with nullproof report … -o FILE.json"
+            f"{path} is not a JSON report; make one with nullproof report … -o FILE.json"
         ) from problem
     return found
 
 
 def compared(document: dict[str, Any], other: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return what a report says beside another: measures of both, and listed points that changed.
+    """Return the comparison of two reports: measures of both, and the listed points that changed.
 
-    ``name`` is what the other one is called.
+    ``name`` is the name of the other report.
     """
     lists = [one["points"] for one in (document, other)]
-    # Names that are not unique name nothing; then the order of the points has to do.
+    # Names that are not unique identify nothing, so match points by their order instead.
     name_of = "key" if all(map(_has_keys, lists)) else "point"
     mine, theirs = ({point[name_of]: point for point in points} for points in lists)
     both = [key for key in mine if key in theirs]
@@ -242,7 +242,7 @@ def _said(point: dict[str, Any]) -> dict[str, str | None]:
 
 
 def _measures(document: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what is put side by side, as it is shown."""
+    """Return the measures to show side by side, as texts."""
     table = document["table"]
     found = [("missing cells", f"{table['n_missing']:,} ({per_cent(table['share_missing'])})")]
     for group in document["verdicts"]["groups"]:

@@ -1,4 +1,4 @@
-"""What a report says about single points: verdict, explanation, values, support, odds, two worlds."""
+"""Describe single points for a report: verdict, explanation, values, support, odds, two worlds."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from nullproof.words import cut, text
 WEAKEST = 10
 MOST_LABELS = 12
 _MOST_VALUES, _MOST_TERMS, _MOST_DIFFERENCES = 60, 8, 12
-# Odds cost time for every feature and every label of a point.
+# Computing odds takes time for every feature and every label of a point.
 _ODDS_BUDGET = 60_000
 # With many labels none is far ahead, and finer bounds would take long.
 _GAP, _WIDE_GAP, _MANY_LABELS = 0.01, 0.03, 20
 _FAR = 700.0
-_SEVERAL = "a cell of the point or of the table has a few candidates, to which no chances are known"
-_TOO_LONG = "would take too long for a report; ask label_odds or nullproof odds"
+_SEVERAL = "a cell of the point or of the table has several candidates with unknown probabilities"
+_TOO_LONG = "would take too long for a report; use label_odds or nullproof odds"
 
 
 def listed(
     judged: Certificates, fragile: Radii, limit: int, also: Sequence[int] = ()
 ) -> NDArray[np.intp]:
-    """Return the positions of so many of the weakest points and of some more, weakest first.
+    """Return the positions of the ``limit`` weakest points and of some more, weakest first.
 
-    The first have the smallest tolerance, then the smallest radius.
+    Points are ordered by tolerance, then by radius.
     """
     tolerance = np.nan_to_num(judged.tolerance, nan=-1.0)
     order = np.lexsort((np.nan_to_num(fragile.radius, nan=math.inf), tolerance))
@@ -52,7 +52,7 @@ def listed(
 
 
 def weakest(radius: NDArray[np.float64], n_wanted: int = WEAKEST) -> NDArray[np.intp]:
-    """Return the certain points with the smallest radius, smallest first; not those beyond any attack."""
+    """Return the certain points with the smallest radius, smallest first, without unbreakable ones."""
     places = np.flatnonzero((radius > 0) & np.isfinite(radius))
     picked: NDArray[np.intp] = places[np.argsort(radius[places], kind="stable")[:n_wanted]]
     return picked
@@ -64,14 +64,14 @@ def name_of(names: RowNames | None, place: int) -> str | None:
 
 
 def true_labels(judged: Certificates) -> list[Any]:
-    """Return the true label of each point; None where it is not known."""
+    """Return the true label of each point; None if it is unknown."""
     places = [-1] * len(judged) if judged.actual is None else judged.actual.tolist()
     labels = [*judged.labels, None]
     return [labels[place] for place in places]
 
 
 def gap(index: CountIndex) -> float:
-    """Return how close the two bounds of odds are made."""
+    """Return the gap at which the bounds of odds are close enough."""
     return _GAP if len(index.labels) < _MANY_LABELS else _WIDE_GAP
 
 
@@ -133,7 +133,7 @@ def points(
 def _explanation(
     model: Model, point: tuple[Points, int, list[CellWords]], found: Verdicts, known: Known
 ) -> tuple[dict[str, Any] | None, list[int]]:
-    """Return what speaks for the strongest label and what for its rival, and features by influence."""
+    """Explain the strongest label against its rival; also return the features by influence."""
     if model.m == 1:
         return None, list(range(model.d))
     cells, at, words = point
@@ -141,7 +141,7 @@ def _explanation(
     label = int(np.lexsort((high, low, found.possible[at]))[-1])
     high[label] = -np.inf
     whole = terms_against(model, cells, at, (label, int(high.argmax())), known, words)
-    # In every line of a table, long labels are shorter than elsewhere.
+    # Long labels are cut more than elsewhere, since every line of the table repeats them.
     brief = replace(whole, label=cut(text(whole.label), 24), rival=cut(text(whole.rival), 24))
     strongest = whole.strongest_first
     position = {id(term): j for j, term in enumerate(whole.terms)}
@@ -165,14 +165,14 @@ def _explanation(
 
 
 def _lead(explanation: Explanation, lead: Lead) -> dict[str, Any]:
-    """Write a lead by the known cells, and between which two it lies over all worlds."""
+    """Return a lead by the known cells, and its range over all worlds."""
     least, reference, greatest = (explanation.said(log) for log in lead)
     return {
         "log": _finite(lead.reference),
         "said": reference,
         "least": least,
         "greatest": greatest,
-        # JSON has no infinite numbers; a picture draws them to its edge.
+        # JSON has no infinite numbers; pictures draw them to the edge.
         "drawn": [0.0 if log != log else min(max(log, -_FAR), _FAR) for log in lead],
     }
 
@@ -193,7 +193,7 @@ def support(model: Model, found: Verdicts, place: int) -> list[dict[str, Any]]:
 
 
 def attack(model: Model, points: Points, fragile: Radii) -> dict[str, Any] | None:
-    """Describe a cheapest attack on the weakest certain point: which cells, and what they do."""
+    """Describe a smallest attack on the weakest certain point: its cells and their effect."""
     places = weakest(fragile.radius, 1)
     if not len(places):
         return None
@@ -254,10 +254,10 @@ def _odds(
 
 
 def _witness(model: Model, point: Points, found: Verdicts) -> dict[str, Any]:
-    """Describe two worlds that disagree about a point, by the missing cells that they fill differently."""
+    """Describe two worlds that disagree about a point by the missing cells they fill differently."""
     if found.certain[0]:
         return {"worlds": None, "differences": [], "n_differences_left_off": 0}
-    # The cells themselves are not asked for, so any stand-in that is not missing will do.
+    # The cell values are not needed, so any placeholder that is not missing will do.
     worlds = disagreeing(model, point, found, ("",) * model.d)
     cells = []
     for i in sorted(worlds[0].raised ^ worlds[1].raised):

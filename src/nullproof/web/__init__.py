@@ -1,4 +1,4 @@
-"""The page: a local server that shows reports and answers questions; it computes nothing itself."""
+"""The page: a local server that shows reports and answers questions, using the library."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def create_app(folder: Path, **limits: Any) -> ASGIApp:
     Parameters
     ----------
     folder
-        Where uploads are kept while the application runs.
+        The folder that keeps uploads while the application runs.
     limits
-        What differs from the usual `nullproof.web.limits.Settings`.
+        Values that replace the defaults of `nullproof.web.limits.Settings`.
     """
     from nullproof.web.app import make_app
     from nullproof.web.limits import Settings

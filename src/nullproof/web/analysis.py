@@ -1,6 +1,6 @@
-"""One analysis of an uploaded table: what was ordered, the job that works it out, and its result.
+"""One analysis of an uploaded table: the order, the job that carries it out, and its result.
 
-`analyse` and `worksheet` run in a process of their own (`nullproof.web.jobs`) and do what the commands
+`analyse` and `worksheet` run in separate processes (`nullproof.web.jobs`) and do what the commands
 ``report`` and ``clean`` do with the same files and options.
 """
 
@@ -40,7 +40,7 @@ from nullproof.web.uploads import Upload, by_name
 from nullproof.words import many, typed
 
 _COUNTED, _JUDGED = 0.12, 0.25
-# The options of an order that the command line has too.
+# Options that an order shares with the command line.
 _OPTIONS = (
     *("alpha", "prior", "weights", "bins", "binning", "missing", "missing_only"),
     *("missing_is_value", "ignore", "keep", "own_missing", "key", "bias"),
@@ -49,7 +49,7 @@ _OPTIONS = (
 
 @dataclass(frozen=True)
 class File:
-    """A file of this server, and the name that the person knows it by."""
+    """A file of this server, and the name under which the user knows it."""
 
     path: Path
     name: str
@@ -67,7 +67,7 @@ class Ordered:
 
     @property
     def names(self) -> dict[Path, str]:
-        """The names that the person knows the files by."""
+        """The names under which the user knows the files."""
         files = (self.train, self.points, *self.answers)
         return {file.path: file.name for file in files if file is not None}
 
@@ -85,7 +85,7 @@ class Ordered:
 
 @dataclass(frozen=True)
 class Result:
-    """A finished analysis: the verdicts on its points, and its report, as plain values and drawn."""
+    """A finished analysis: the verdicts on its points, and its report, as plain values and rendered."""
 
     certificates: Certificates
     document: dict[str, Any]
@@ -93,14 +93,14 @@ class Result:
 
     @cached_property
     def rows(self) -> pl.DataFrame:
-        """What a list of the points is filtered and sorted by."""
+        """The values by which lists of points are filtered and sorted."""
         columns = self.certificates.file_columns()
         by = ("point", "key", "predicted", "tolerance", "rival", "right")
         return pl.DataFrame({name: columns[name] for name in by if name in columns})
 
     @property
     def size(self) -> int:
-        """The memory that the points take, about."""
+        """The approximate memory of the points, in bytes."""
         points, supports = self.certificates.points, self.certificates.min_log_support.nbytes
         frame = points.frame
         return (
@@ -109,17 +109,17 @@ class Result:
 
 
 class Analysis(Job):
-    """A job that reads, counts and judges; its result once it is done."""
+    """A job that reads, counts and certifies; it holds the result once it is done."""
 
     def __init__(
         self, ordered: Ordered, uploads: Sequence[Upload], on_end: Callable[[], None]
     ) -> None:
         super().__init__(analyse, ordered)
-        # Until it is over it needs its tables, whoever deletes them meanwhile.
+        # The tables must stay until the job is over, even if a user deletes them meanwhile.
         self.ordered, self._uploads, self._on_end = ordered, [*uploads], on_end
 
     def release(self) -> None:
-        """Let go of the tables."""
+        """Release the tables."""
         self._uploads.clear()
         self._on_end()
 
@@ -137,7 +137,7 @@ class Analysis(Job):
 
     @property
     def result(self) -> Result:
-        """The result, or why there is none."""
+        """The result; raise an error if there is none."""
         if self.state == "failed":
             raise RequestError(409, f"this analysis failed: {self.error}")
         if self.state == "cancelled":
@@ -148,7 +148,7 @@ class Analysis(Job):
         return found
 
     def document(self) -> dict[str, Any]:
-        """Return how far it is, and what was ordered."""
+        """Return the state, the progress, and the order."""
         return {
             "state": self.state,
             "share": self.share,
@@ -159,7 +159,7 @@ class Analysis(Job):
         }
 
 
-# In a process of its own ---------------------------------------------------------------------------
+# In a separate process -----------------------------------------------------------------------------
 
 
 def analyse(say: Say, ordered: Ordered) -> Result:
@@ -197,7 +197,7 @@ def worksheet(say: Say, ordered: Ordered) -> str:
 
 
 def describe_worksheet(say: Say, path: Path, name: str) -> dict[str, Any]:
-    """Reject what is no worksheet, and count its lines."""
+    """Count the lines of a worksheet; reject any other file."""
     say(0.0, "reading the worksheet")
     try:
         return {"name": name, "n_lines": len(read_lines(path))}
@@ -206,7 +206,7 @@ def describe_worksheet(say: Say, path: Path, name: str) -> dict[str, Any]:
 
 
 def _open(ordered: Ordered, say: Say) -> tuple[Work, NDArray[np.int32] | None]:
-    """Read and count the table, and read the points: what ``clean`` begins with; and the true labels."""
+    """Read and count the table, and read the points and their true labels."""
     try:
         return _read(ordered, say)
     except NullproofError as problem:
@@ -254,18 +254,18 @@ def _take(work: Work, ordered: Ordered) -> dict[str, Any] | None:
 
 
 def _said_of_answers(brought: Mapping[str, Any], work: Work) -> str:
-    """Say how many answers were taken, and how many predictions reach the goal of the plan now."""
+    """Summarize how many answers were accepted, and how many predictions now reach the plan's goal."""
     was, now = brought["n_done_before"], brought["n_done"]
     said = (
-        f"{many(brought['n_answers'], 'answer')} taken: {now:,} of "
+        f"{many(brought['n_answers'], 'answer')} accepted: {now:,} of "
         f"{many(len(work.points), 'prediction')} {goal_in_words(work.model)}"
     )
     return f"{said}, as many as before." if was == now else f"{said} now, {was:,} did before."
 
 
 def _asked(ordered: Ordered, notices: Sequence[str]) -> Asked:
-    """Return what the report says of its origin: files, options, and commands that do the same."""
-    # What was given besides the defaults; the page sends smoothing as it was typed.
+    """Return the origin of the report: files, options, and equivalent commands."""
+    # Options that differ from the defaults; the page sends smoothing as typed.
     given = ordered.order.model_dump(exclude_defaults=True)
     given["alpha"] = ordered.model_options["alpha"]
     if given["alpha"] == 1:
@@ -281,7 +281,7 @@ def _asked(ordered: Ordered, notices: Sequence[str]) -> Asked:
         flags = {f"--{name.replace('_', '-')}": value for name, value in (named | more).items()}
         return typed(verb, files, flags | ({"-o": output} if output else {}))
 
-    # Of these only report takes --own-missing, and attacks know no bias.
+    # Only report takes --own-missing, and attacks take no bias.
     sheet = f"worksheet{len(answers) + 1}.csv" if answers else "worksheet.csv"
     taken = {"answers": answers} if answers else {}
     commands = {"clean": command("clean", sheet, ["own_missing"], **taken)}

@@ -1,6 +1,6 @@
-"""What can be asked of a finished analysis: lists of points, and one point.
+"""Answer questions about a finished analysis: lists of points, and single points.
 
-Everything is worked out by the library; here it is only asked.
+The library computes everything.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from nullproof.web.forms import Wanted
 from nullproof.web.limits import RequestError
 from nullproof.words import cut, text
 
-# The columns whose values are texts, or can be written as such.
+# The columns whose values are texts or can be written as texts.
 _WRITTEN = ~(selectors.nested() | selectors.binary() | selectors.duration())
 
 
 def listed(result: Result, wanted: Wanted) -> dict[str, Any]:
-    """List verdicts, some at a time, and count those of each kind."""
+    """List one page of verdicts, and count each kind."""
     bias = _bias(result, wanted)
     places, counts = _places(result, wanted)
     shown = places[wanted.offset : wanted.offset + wanted.limit]
@@ -51,7 +51,7 @@ def listed(result: Result, wanted: Wanted) -> dict[str, Any]:
 
 
 def listed_file(result: Result, wanted: Wanted) -> str:
-    """Return all that is listed as the text of a CSV file."""
+    """Return the whole list as the text of a CSV file."""
     places, _ = _places(result, wanted)
     chosen = result.certificates.take(places)
     verdict = chosen.verdict_at(_bias(result, wanted))
@@ -64,7 +64,7 @@ def _bias(result: Result, wanted: Wanted) -> float:
 
 
 def _places(result: Result, wanted: Wanted) -> tuple[NDArray[np.intp], dict[str, int]]:
-    """Return the positions of the points that are wanted, and how many there are of each verdict."""
+    """Return the positions of the requested points, and their number by verdict."""
     verdict = result.certificates.verdict_at(_bias(result, wanted))
     rows = result.rows.with_columns(verdict=pl.Series(verdict, dtype=pl.String))
     if wanted.find.strip():
@@ -74,14 +74,14 @@ def _places(result: Result, wanted: Wanted) -> tuple[NDArray[np.intp], dict[str,
     counts = {name: int((rows["verdict"] == name).sum()) for name in VERDICTS}
     if wanted.verdict != "all":
         rows = rows.filter(pl.col("verdict") == wanted.verdict)
-    # What not even a bias of 0 decides is null, and the weakest.
+    # Points undecided even at a bias of 0 are null, and come first as the weakest.
     down = wanted.down
     rows = rows.sort(wanted.sort, descending=down, nulls_last=down, maintain_order=True)
     return rows["point"].to_numpy(), counts
 
 
 def _found(rows: pl.DataFrame, points: Points, typed: str) -> pl.DataFrame:
-    """Return the point at a position; if there is none, those with such a name or else such a value."""
+    """Return the point at the typed position; else points with this name; else points with this value."""
 
     def has(texts: pl.Expr) -> pl.Expr:
         return texts.cast(pl.String).str.to_lowercase().str.contains(typed.lower(), literal=True)
@@ -101,7 +101,7 @@ def _found(rows: pl.DataFrame, points: Points, typed: str) -> pl.DataFrame:
 
 
 def one_point(certificates: Certificates, place: int) -> dict[str, Any]:
-    """Return all that is known of a point of the analysis."""
+    """Return everything about one point of the analysis."""
     points = certificates.points
     if not 0 <= place < len(points):
         raise RequestError(

@@ -1,4 +1,4 @@
-"""The web application: tables in, analyses made, questions answered, files to take home."""
+"""The web application: uploads, analyses, questions and downloads."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ of the report, or ask about single points. Every error is
 `{"error": "one sentence"}`. Files are sent as the body of the request, not as a form."""
 STATIC = Path(__file__).parent / "static"
 _WORKERS = 2
-# Those beyond wait with their bytes unread, so that the disk does not fill up.
+# Further uploads wait with their bytes unread, so that the disk does not fill up.
 _UPLOADS_AT_ONCE = 512
 _ERRORS: dict[int | str, dict[str, Any]] = {
     code: {"model": ErrorForm, "description": meaning}
@@ -69,9 +69,9 @@ router = APIRouter(prefix="/api", responses=_ERRORS)
 
 
 class Desk:
-    """All that one server keeps, on its event loop: uploads, analyses, and the workers."""
+    """The state of one server, on its event loop: uploads, analyses, and workers."""
 
-    # The analyses at work.
+    # The running analyses.
     jobs: TaskGroup
 
     def __init__(self, settings: Settings, folder: Path) -> None:
@@ -82,15 +82,15 @@ class Desk:
         self.analyses: Store[Analysis] = Store(
             "analysis", number=settings.max_analyses, size=settings.memory
         )
-        # Analyses, and what is asked for at once.
+        # Workers for analyses, and for short jobs.
         self.workers, self.readers = anyio.Semaphore(_WORKERS), anyio.Semaphore(_WORKERS)
         self.uploading = anyio.Semaphore(_UPLOADS_AT_ONCE)
 
     async def work(self, job: Job) -> Any:
-        """Return what a short job gives, once it is done."""
+        """Return the result of a short job once it is done."""
         await job.run(self.readers)
         if job.error is not None:
-            # A copy: the traceback of the job's own error would keep its frames, and with them a file.
+            # A copy: the traceback of the original error would keep its frames, and with them a file.
             raise copy(job.error)
         return job.outcome
 
@@ -135,7 +135,7 @@ def make_app(settings: Settings, folder: Path) -> Guard:
     app.add_exception_handler(HTTPException, _no_such_page)
     app.add_exception_handler(RequestValidationError, _wrong_form)
     app.add_exception_handler(Exception, _our_fault)
-    # Around everything, so that the answer to a mistake of ours is guarded too.
+    # Outermost, so that answers to internal errors are guarded too.
     return Guard(app, settings.hosts)
 
 
@@ -153,7 +153,7 @@ def _result(request: Request, analysis: str) -> Result:
 
 @router.get("/limits", tags=["tables"])
 async def limits(request: Request) -> dict[str, Any]:
-    """Give the version, and how much this server takes."""
+    """Return the version and the limits of this server."""
     settings = _desk(request).settings
     names = ("max_upload", "max_rows", "max_columns", "max_tables", "max_analyses")
     return {"version": __version__, **{name: getattr(settings, name) for name in names}}
@@ -173,7 +173,7 @@ async def upload(
 
 
 async def _uploaded(request: Request, name: str, read: Work, *asked: Any) -> dict[str, Any]:
-    """Receive a file, and describe it by a function that a job can call."""
+    """Receive a file, and describe it with a function that runs in a job."""
     desk = _desk(request)
     receiver = Receiver(desk.folder, name, desk.settings)
     try:
@@ -196,14 +196,14 @@ async def _received(desk: Desk, receiver: Receiver, read: Work, *asked: Any) -> 
 
 
 async def _description(desk: Desk, file: Upload, read: Work, *asked: Any) -> dict[str, Any]:
-    died = f"{shown_name(file.name)} is damaged and cannot be read; make it again"
+    died = f"{shown_name(file.name)} is damaged and cannot be read; export it again"
     found: dict[str, Any] = await desk.work(Job(read, file.path, file.name, *asked, died=died))
     return found
 
 
 @router.post("/example", tags=["tables"], status_code=201)
 async def example(request: Request) -> dict[str, Any]:
-    """Take the embedded example, customers who may leave, as if it had been uploaded."""
+    """Load the embedded example, customers who may leave, as if it had been uploaded."""
     desk, tables = _desk(request), []
     for name in ("customers.csv", "new_customers.csv"):
         receiver = Receiver(desk.folder, name, desk.settings)
@@ -217,10 +217,10 @@ async def table(
     request: Request,
     table: str,
     missing: Annotated[
-        list[str] | None, Query(max_length=100, description="More spellings of missing.")
+        list[str] | None, Query(max_length=100, description="More texts that mean missing.")
     ] = None,
 ) -> dict[str, Any]:
-    """Describe an uploaded table again, also with more spellings of missing."""
+    """Describe an uploaded table again, with more texts that mean missing."""
     desk = _desk(request)
     found = desk.uploads.get(table)
     if not missing:
@@ -230,7 +230,7 @@ async def table(
 
 @router.delete("/tables/{table}", tags=["tables"], status_code=204, response_model=None)
 async def forget_table(request: Request, table: str) -> None:
-    """Delete an uploaded table; analyses of it stay."""
+    """Delete an uploaded table; its analyses stay."""
     _desk(request).uploads.drop(table)
 
 
@@ -239,7 +239,7 @@ async def add_worksheet(
     request: Request,
     name: Annotated[str, Query(description="File name, only to be shown.")] = "worksheet.csv",
 ) -> dict[str, Any]:
-    """Upload a worksheet that was filled in, CSV or Excel; an order names it to take its answers."""
+    """Upload a filled-in worksheet, CSV or Excel; orders that name it use its answers."""
     return await _uploaded(request, name, describe_worksheet)
 
 
@@ -266,7 +266,7 @@ async def order(request: Request, order: Order) -> dict[str, Any]:
 
 @router.get("/analyses/{analysis}", tags=["analyses"])
 async def state(request: Request, analysis: str) -> dict[str, Any]:
-    """Give the state of an analysis, how far it is, and what was ordered."""
+    """Return the state and progress of an analysis, and its order."""
     return {"id": analysis, **_desk(request).analyses.get(analysis).document()}
 
 
@@ -278,14 +278,14 @@ async def cancel(request: Request, analysis: str) -> None:
 
 @router.get("/analyses/{analysis}/document", tags=["analyses"])
 async def document(request: Request, analysis: str) -> Response:
-    """Give everything that the report says, as plain data."""
+    """Return everything that the report says, as plain data."""
     result = _result(request, analysis)
     return await _json(lambda: result.document)
 
 
 @router.get("/analyses/{analysis}/sections", tags=["analyses"])
 async def sections(request: Request, analysis: str) -> list[dict[str, str]]:
-    """Give the parts of the report as HTML, for a page that has the report's style."""
+    """Return the parts of the report as HTML, for a page that has the report's style."""
     return [part._asdict() for part in _result(request, analysis).parts]
 
 
@@ -307,7 +307,7 @@ async def download(request: Request, analysis: str, name: Name) -> Response:
 
 
 def _file(analysis: Analysis, name: str, content: str) -> Response:
-    """Return a file to keep, with the name of its table."""
+    """Return a download, named after its table."""
     stem = analysis.ordered.train.name.partition(".")[0].encode("ascii", "ignore").decode()
     safe = "".join(sign for sign in stem if sign.isalnum() or sign in "-_ ").strip() or "table"
     disposition = {"content-disposition": f'attachment; filename="{safe}-{name}"'}
@@ -323,7 +323,7 @@ async def _worksheet(desk: Desk, ordered: Ordered) -> str:
         if all(file.path.exists() for file in named):
             raise
         raise RequestError(
-            409, "the table of this analysis is gone; upload it again and analyse it anew"
+            409, "the table of this analysis was deleted; upload it and run the analysis again"
         ) from problem
     return sheet
 
@@ -344,7 +344,7 @@ Chosen = Annotated[Wanted, Query()]
 
 @router.get("/analyses/{analysis}/points", tags=["points"])
 async def points(request: Request, analysis: str, wanted: Chosen) -> Response:
-    """List verdicts, some at a time."""
+    """List verdicts, page by page."""
     return await _json(answers.listed, _result(request, analysis), wanted)
 
 
@@ -358,7 +358,7 @@ async def listed_file(request: Request, analysis: str, wanted: Chosen) -> Respon
 
 @router.get("/analyses/{analysis}/points/{point}", tags=["points"])
 async def point(request: Request, analysis: str, point: Annotated[int, InPath(ge=0)]) -> Response:
-    """Give all about one point: support intervals, odds, radius, two worlds that disagree."""
+    """Return everything about one point: support intervals, odds, radius, two worlds that disagree."""
     return await _json(answers.one_point, _result(request, analysis).certificates, point)
 
 
@@ -368,7 +368,7 @@ async def _json(read: Callable[..., Any], *asked: Any) -> Response:
 
 
 async def _aside(read: Callable[..., T], *asked: Any) -> T:
-    """Read in a thread, which keeps nobody waiting; when the server ends, nobody waits for it."""
+    """Read in a thread, so that neither other requests nor the server's shutdown wait for it."""
     return await anyio.to_thread.run_sync(read, *asked, abandon_on_cancel=True)
 
 
@@ -383,8 +383,8 @@ async def _no_such_page(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, HTTPException)
     said = {
         400: "the body cannot be read as JSON; send JSON in UTF-8, nested no deeper than the form is",
-        404: "there is nothing at this address; /openapi.json lists what can be asked",
-        405: f"{request.method} is not for this address; /openapi.json says which method is",
+        404: "there is nothing at this address; /openapi.json lists all addresses",
+        405: f"{request.method} is not allowed at this address; /openapi.json lists the methods",
     }
     message = said.get(problem.status_code, str(problem.detail))
     return _error(problem.status_code, message, problem.headers)
@@ -402,7 +402,7 @@ async def _wrong_form(_: Request, problem: Exception) -> Response:
 
 async def _our_fault(_: Request, problem: Exception) -> Response:
     traceback.print_exception(problem, file=sys.stderr)
-    return _error(500, f"{type(problem).__name__}: {problem}; this is a mistake in nullproof")
+    return _error(500, f"{type(problem).__name__}: {problem}; this is a bug in nullproof")
 
 
 def _error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
@@ -410,7 +410,7 @@ def _error(status: int, message: str, headers: Mapping[str, str] | None = None) 
 
 
 def _shown(came: Any) -> str:
-    """Return what came, as a message shows it."""
+    """Return the received value, as messages show it."""
     try:
         return cut(repr(came), 60)
     except (RecursionError, ValueError):

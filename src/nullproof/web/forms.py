@@ -1,4 +1,4 @@
-"""What a client may ask: orders and questions, described for OpenAPI."""
+"""The requests that clients can send: orders and questions, described for OpenAPI."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Bias = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 def _example(**fields: Any) -> ConfigDict:
-    # A misspelt field is an error.
+    # Unknown fields are errors, so that misspelt ones are noticed.
     return ConfigDict(extra="forbid", json_schema_extra={"examples": [fields]})
 
 
 class Form(BaseModel):
-    """A form without unknown fields, in text that UTF-8 can hold."""
+    """A form without unknown fields, whose texts are valid UTF-8."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -44,7 +44,7 @@ class Order(Form):
     )
     prior: Literal["uniform"] | None = Field(None, description="Null: frequencies of the labels.")
     weights: Literal["learned", "equal"] = Field(
-        "learned", description="How much each column counts: learned from the table, or all alike."
+        "learned", description="How much each column counts: learned from the table, or all equal."
     )
     binning: Literal["mdl", "uniform", "quantile", "none"] = Field(
         "mdl", description="How numbers and dates are cut into bins."
@@ -55,22 +55,24 @@ class Order(Form):
     missing: list[str] = Field(
         [],
         max_length=100,
-        description="More spellings of missing: TEXT, or COL=TEXT for one column.",
+        description="More texts that mean missing: TEXT, or COL=TEXT for one column.",
     )
     missing_only: list[str] | None = Field(
-        None, max_length=100, description="Spellings of missing instead of the usual ones."
+        None, max_length=100, description="Texts that mean missing, replacing the usual ones."
     )
     missing_is_value: list[str] = Field(
-        [], max_length=2000, description="Columns where missing is an answer of its own."
+        [], max_length=2000, description="Columns where missing is itself a value."
     )
     unlabelled: Literal["refuse", "drop"] = Field(
         "refuse", description="Rows without a label: rejected, or left out."
     )
     ignore: list[str] = Field([], max_length=2000, description="Columns to leave out.")
     keep: list[str] = Field([], max_length=2000, description="Columns to keep that name rows.")
-    key: str | None = Field(None, description="The column that names the points; no feature then.")
+    key: str | None = Field(
+        None, description="The column that names the points; it is then not a feature."
+    )
     own_missing: Literal["skip", "any"] = Field(
-        "skip", description="A point's own missing cells: left out, or whatever they hold."
+        "skip", description="A point's own missing cells: left out, or allowed to hold anything."
     )
     bias: Bias = Field(
         1.0,
@@ -78,9 +80,9 @@ class Order(Form):
         description="How far missing cells may differ from known ones; 1: any values.",
     )
     answers: list[str] = Field(
-        [], max_length=100, description="Ids of worksheets that were filled in, to be taken first."
+        [], max_length=100, description="Ids of filled-in worksheets whose answers are used."
     )
-    compare: str | None = Field(None, description="Id of an analysis to show beside this one.")
+    compare: str | None = Field(None, description="Id of an analysis to compare with this one.")
 
 
 class Wanted(BaseModel):
@@ -96,7 +98,7 @@ class Wanted(BaseModel):
     )
     down: bool = Field(False, description="The greatest first.")
     bias: Bias | None = Field(
-        None, description="At which bias a prediction holds; without it, at the threshold."
+        None, description="The bias at which predictions hold; default: the threshold."
     )
     offset: int = Field(0, ge=0)
     limit: int = Field(50, ge=1, le=1000)
@@ -105,4 +107,4 @@ class Wanted(BaseModel):
 class ErrorForm(BaseModel):
     """Every error has this form."""
 
-    error: str = Field(description="One sentence: what came, what was needed, what to do.")
+    error: str = Field(description="One sentence: what was given, what is needed, what to do.")

@@ -1,4 +1,4 @@
-"""Answer only pages of this server and programs that address it by one of its own names.
+"""Answer only pages of this server and programs that address it by one of its names.
 
 A page of another site can make a browser send requests to the loopback, under its own name (DNS
 rebinding) or across sites. The first shows in the Host header, the second in Origin or Sec-Fetch-Site.
@@ -33,7 +33,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
-# Stricter than urllib, which finds a name of ours in "[::1]evil.org" and in "localhost/x".
+# Stricter than urllib, which finds one of our names in "[::1]evil.org" and in "localhost/x".
 _HOST = re.compile(
     r"(?:\[([0-9a-f:.]+)\]|([^\s\[\]:/\\?#@]+?))\.*(?::([0-9]{0,5}))?", re.IGNORECASE
 )
@@ -41,7 +41,7 @@ _ORIGIN = re.compile(r"https?://([^\s/\\?#@]+)", re.IGNORECASE)
 
 
 class Guard:
-    """Rejects requests from elsewhere, and sends safe headers with every answer."""
+    """Reject requests from other sites, and send security headers with every answer."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
         self._app, self._hosts = app, hosts
@@ -63,7 +63,7 @@ class Guard:
 
         rejected = rejection(Headers(scope=scope), self._hosts, path)
         if rejected is None:
-            # Files are sent whole; parts of them are for players, and would bring errors of their own.
+            # Files are sent whole; range requests are for media players and would add more kinds of errors.
             scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"range"]
             await self._app(scope, receive, guarded)
             return
@@ -78,7 +78,7 @@ class Guard:
 def rejection(
     headers: Mapping[str, str], hosts: frozenset[str], path: str
 ) -> tuple[int, str] | None:
-    """Return why a request is rejected, as a status code and a sentence; None if it is not."""
+    """Return why a request is rejected, as a status code and a sentence; None if it is accepted."""
     host = headers.get("host", "")
     if _name(host) not in hosts:
         return 421, (
@@ -98,25 +98,25 @@ def rejection(
             "requests, so open its own address"
         )
     if "\0" in path or not path.isascii():
-        return 404, "there is nothing at this address; /openapi.json lists what can be asked"
+        return 404, "there is nothing at this address; /openapi.json lists all addresses"
     return None if path == UPLOADS else _too_long(headers)
 
 
 def _too_long(headers: Mapping[str, str]) -> tuple[int, str] | None:
-    """Reject questions that would fill the memory: only files are streamed to disk."""
+    """Reject bodies that would fill the memory: only files are streamed to disk."""
     if "transfer-encoding" in headers:
         return 411, f"the request has no Content-Length; only {UPLOADS} accepts a body in chunks"
     length = headers.get("content-length", "0")
     if re.fullmatch("[0-9]{1,18}", length) and int(length) <= LONGEST:
         return None
     return 413, (
-        f"the question has {cut(length, 20)} bytes; ask with at most {LONGEST:,}, send a worksheet in "
+        f"the request has {cut(length, 20)} bytes; send at most {LONGEST:,}, split a worksheet into "
         f"parts, and tables to {UPLOADS}"
     )
 
 
 async def _drain(receive: Receive) -> None:
-    """Read the rest of a rejected request, within reason: many clients read no answer before that."""
+    """Read the rest of a rejected request, up to a limit: many clients read the answer only after that."""
     left = _DRAINED
     with move_on_after(_PATIENCE):
         while left > 0:

@@ -1,4 +1,4 @@
-"""Run long work in processes of their own, so that it can be ended at any moment.
+"""Run long work in separate processes, so that it can be ended at any moment.
 
 A damaged file may end the process that reads it, and compiled code cannot be interrupted: neither
 disturbs the server. Processes are forked from a small one that has the library loaded already. The state
@@ -26,13 +26,13 @@ from nullproof.web.limits import RequestError
 
 State = Literal["waiting", "working", "done", "failed", "cancelled"]
 Say = Callable[[float, str], None]
-# Takes a way to report progress, and other arguments; returns what can be pickled.
+# Takes a function to report progress, and other arguments; returns a value that can be pickled.
 Work = Callable[..., Any]
 _LOADED = ["nullproof.web.analysis", "nullproof.web.uploads"]
 
 
 def warm_up() -> None:
-    """Start the process that others are forked from, so that it has loaded the library by the first job."""
+    """Start the process that others are forked from, so that the library is loaded before the first job."""
     forkserver.set_forkserver_preload(_LOADED)
     # The server ends its processes, not Ctrl-C: they inherit what is blocked here. The tracker, which the
     # other process needs, would unblock it.
@@ -45,26 +45,26 @@ def warm_up() -> None:
 
 
 class Job:
-    """Some work, how far it is, and how it ended.
+    """A piece of work, its progress, and how it ended.
 
     Parameters
     ----------
     work
-        A function of a module. It is called with a way to report progress (a share and a text), and
+        A function of a module. It is called with a function to report progress (a share and a text), and
         the arguments.
     died
-        What to say if the process ends without a word.
+        The error message if the process ends without an answer.
     """
 
     def __init__(
         self,
         work: Work,
         *arguments: Any,
-        died: str = "the work ended without an answer, perhaps for lack of memory; use fewer rows",
+        died: str = "the work ended without an answer, perhaps because memory ran out; use fewer rows",
     ) -> None:
         self._work, self._arguments, self._died = work, arguments, died
         self._scope = anyio.CancelScope()
-        # A thread of its own listens to the process, however many threads others have.
+        # A separate thread listens to the process, however many threads others use.
         self._listener = anyio.CapacityLimiter(1)
         self.state: State = "waiting"
         self.share, self.doing, self.seconds = 0.0, "waiting for a free worker", 0.0
@@ -73,11 +73,11 @@ class Job:
 
     @property
     def over(self) -> bool:
-        """Whether nothing will change any more."""
+        """Whether the job has reached its last state."""
         return self.state in ("done", "failed", "cancelled")
 
     def release(self) -> None:
-        """Let go of what the work needed; called once, when the job is over, even if it never began."""
+        """Release resources of the work; called once when the job is over, even if it never began."""
 
     def cancel(self) -> None:
         """End the work now."""
@@ -91,7 +91,7 @@ class Job:
                 async with free:
                     await self._follow()
         except Exception as problem:
-            # No process could be started, or its answer not be read; the server goes on.
+            # No process could be started, or its answer could not be read; the server goes on.
             self._end(
                 "failed", NullproofError(f"the work could not be done ({problem}); try again")
             )
@@ -148,12 +148,12 @@ class Job:
 
 
 def _in_process(sending: Connection, work: Work, arguments: tuple[Any, ...]) -> None:
-    """Do the work of a job, and say how it ended."""
+    """Do the work of a job, and send how it ended."""
     warnings.simplefilter("ignore", NullproofWarning)
     try:
         sending.send(("done", work(lambda *said: sending.send(("progress", said)), *arguments)))
     except NullproofError as problem:
-        # Kinds of errors with arguments of their own cannot all be pickled.
+        # Not all errors with custom arguments can be pickled.
         kept = problem if isinstance(problem, RequestError) else NullproofError(str(problem))
         sending.send(("failed", kept))
     except MemoryError:
@@ -164,7 +164,7 @@ def _in_process(sending: Connection, work: Work, arguments: tuple[Any, ...]) -> 
         # The server is gone.
         sys.exit(1)
     except BaseException as problem:
-        # A panic of polars is no Exception.
+        # A polars panic is not an Exception.
         traceback.print_exc(file=sys.stderr)
-        said = f"{type(problem).__name__}: {problem}; this is a mistake in nullproof"
+        said = f"{type(problem).__name__}: {problem}; this is a bug in nullproof"
         sending.send(("failed", NullproofError(said)))

@@ -1,4 +1,4 @@
-"""What one server takes, and how it says no: limits, and errors as one sentence of JSON."""
+"""The limits of one server, and its errors: one sentence each, as JSON."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class Settings:
     Parameters
     ----------
     names
-        Host names that requests may be addressed to, besides those of the loopback.
+        Host names of the server, besides those of the loopback.
     max_upload
-        Bytes of one uploaded file, also after unpacking.
+        Bytes of one uploaded file, also after decompression.
     max_rows, max_columns
         Size of one uploaded table.
     max_tables, max_analyses
-        How many are kept; beyond that, the least recently used are dropped.
+        The largest numbers kept; beyond that, the least recently used are dropped.
     memory
         Bytes that the points of all analyses together may take.
     idle
-        Seconds that an upload may stand still.
+        Seconds that an upload may stall.
     """
 
     names: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Settings:
 
 
 class RequestError(NullproofError):
-    """Something that the client must change; ``status`` is the HTTP code."""
+    """A request that the client must change; ``status`` is the HTTP code."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -63,7 +63,7 @@ def error_body(message: str) -> bytes:
     """Return the JSON of an error: one line, not too long, in UTF-8 whatever it quotes."""
     line = " ".join(message.split())
     if len(line) > _LONGEST:
-        # The end of a sentence says what to do.
+        # Keep the end of the sentence, which says what to do.
         line = ends(line, _LONGEST // 2, _LONGEST // 3)
     return json.dumps({"error": line}, ensure_ascii=False).encode(errors="replace")
 

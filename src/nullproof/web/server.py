@@ -1,4 +1,4 @@
-"""serve: start the server, say where it is, and leave nothing behind."""
+"""serve: start the server, report its address, and clean up at the end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nullproof.web.limits import LOOPBACK, Settings
 
 FOLDERS = "nullproof-serve-"
 _GRACE = 1
-# Sockets, by which workers are started, have names of at most 107 bytes.
+# Workers are started through sockets, whose names have at most 107 bytes.
 _LONGEST_FOLDER = 70
 _EVERYWHERE = ("0.0.0.0", "::", "")
 
@@ -34,7 +34,7 @@ def serve(
     Parameters
     ----------
     say
-        Is told the address.
+        A function that is called with the address.
     browser
         Whether to open it in a browser.
     """
@@ -47,13 +47,13 @@ def serve(
     settings = _with_names(settings, host)
     listener = _listener(host, port)
     address = _address(host, listener.getsockname()[1])
-    # uvicorn hands a signal on after it has shut down; by then this must not kill the process.
+    # uvicorn re-raises a signal after it has shut down, which must not kill the process then.
     before = signal.signal(signal.SIGTERM, _leave)
     try:
         with own_folder(FOLDERS) as folder:
             if len(str(folder)) <= _LONGEST_FOLDER:
-                # What workers leave when they are killed goes with the folder. So do the sockets of
-                # multiprocessing, which would else delete a folder of its own after ours is gone.
+                # Files that killed workers leave behind are deleted with the folder. So are the sockets
+                # of multiprocessing, which would otherwise delete its folder after ours is gone.
                 os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
                 own: Any = multiprocessing.current_process()
                 own._config["tempdir"] = str(folder)
@@ -75,7 +75,7 @@ def serve(
 
 
 def _with_names(settings: Settings, host: str) -> Settings:
-    """Know the host's own names; on an address that is not the loopback they must be given."""
+    """Return settings with the host's names; they must be given if the address is not the loopback."""
     if host in LOOPBACK:
         return settings
     if host in _EVERYWHERE and not settings.names:
@@ -99,7 +99,7 @@ def _listener(host: str, port: int) -> socket.socket:
     except OSError as problem:
         if isinstance(problem, socket.gaierror) or problem.errno in (99, 49):
             raise NullproofError(
-                f"--host {host} is no address of this machine; give one of its own, or leave it out"
+                f"--host {host} is not an address of this machine; give one that is, or leave it out"
             ) from problem
         if isinstance(problem, PermissionError):
             raise NullproofError(
@@ -109,8 +109,8 @@ def _listener(host: str, port: int) -> socket.socket:
             f"port {port} of {host} is in use, perhaps by another nullproof serve; give another "
             "with --port N, or --port 0 for any free one"
         ) from problem
-    # The second half of an answer would else wait 40 ms until the client confirms the first; connections
-    # that are accepted take this over.
+    # Otherwise the second half of an answer waits 40 ms until the client confirms the first; accepted
+    # connections inherit this.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
 

@@ -1,4 +1,4 @@
-"""Keep uploads and analyses under names that nobody can guess; the oldest make room."""
+"""Keep uploads and analyses under unguessable names; the oldest are dropped to make room."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from nullproof.words import cut
 
 
 class Item(Protocol):
-    """Something to keep."""
+    """An item of a `Store`."""
 
     @property
     def size(self) -> int:
-        """How much room it takes, in bytes."""
+        """Its size in bytes."""
 
     @property
     def busy(self) -> bool:
-        """Whether it must not go now."""
+        """Whether it must not be dropped now."""
 
     def discard(self) -> None:
-        """Give its room back."""
+        """Release its resources."""
 
 
 T = TypeVar("T", bound=Item)
 
 
 class Store(Generic[T]):
-    """Keeps items up to a number and a total size; the least recently used go first.
+    """Keep items up to a number and a total size; the least recently used are dropped first.
 
-    It is used on the event loop only.
+    Use it on the event loop only.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Store(Generic[T]):
         self._kept: dict[str, T] = {}
 
     def put(self, item: T) -> str:
-        """Keep an item, and return its name."""
+        """Store an item, and return its name."""
         name = secrets.token_urlsafe(12)
         self.make_room(item.size, new=1)
         self._kept[name] = item
@@ -72,9 +72,9 @@ class Store(Generic[T]):
             self._kept.popitem()[1].discard()
 
     def make_room(self, size: int = 0, new: int = 0) -> None:
-        """Drop the oldest items until so many new ones of this size fit, if that can be.
+        """Drop the oldest items until ``new`` items of this size fit, if possible.
 
-        What was used last stays, however large it is: somebody waits for it.
+        The most recently used item stays, however large it is, since somebody is waiting for it.
         """
         while len(self._kept) + new > self._number or self._total() + size > self._size:
             names = [name for name, item in self._kept.items() if not item.busy]

@@ -1,7 +1,7 @@
-"""Uploaded tables: streamed to a file, checked against the limits, and described for whoever chooses.
+"""Uploaded tables: streamed to a file, checked against the limits, and described for the user.
 
 A name from the browser is only shown; files on disk are named by this server. A file is read and
-described in a process of its own (`nullproof.web.jobs`), since a damaged one may end its reader.
+described in a separate process (`nullproof.web.jobs`), since a damaged file may crash its reader.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _BINARY = (b"PAR1", b"ARRO", _ARROW_STREAM, _ZIP)
 _LONGEST_NAME = 200
 _SHOWN_ROWS, _SHOWN_CHARACTERS = 8, 200
 _SAMPLE = 10_000
-# What people call the column to predict, and how many labels one is likely to have.
+# Usual names of the column to predict, and the largest likely number of labels.
 _CALLED = ("label", "class", "target", "outcome", "y", "diagnosis", "survived", "churn")
 _MOST_LABELS, _MOST_CALLED = 20, 100
 
 
 class Upload:
-    """One uploaded file; it is deleted when nobody holds this object any more: no store, no analysis."""
+    """One uploaded file; it is deleted when neither the store nor an analysis refers to this object."""
 
     busy = False
 
@@ -56,11 +56,11 @@ class Upload:
         weakref.finalize(self, path.unlink, missing_ok=True)
 
     def discard(self) -> None:
-        """Nothing but a file is held, which goes with this object."""
+        """Do nothing: the file is deleted with this object."""
 
 
 def by_name(message: str, names: Mapping[Path, str]) -> str:
-    """Return a message as the page says it: with the names that the person knows, without options."""
+    """Return a message with the user's file names in place of the server's, and without options."""
     message = message.replace(SKIP_LINES, "delete the lines above the header in the file")
     for path, name in names.items():
         message = message.replace(str(path), shown_name(name)).replace(path.name, shown_name(name))
@@ -68,7 +68,7 @@ def by_name(message: str, names: Mapping[Path, str]) -> str:
 
 
 def _last_part(name: str) -> str:
-    """Return a file's name without the folders that a client put before it, and without odd signs."""
+    """Return a file name without folders and unusual characters."""
     last = re.split(r"[/\\]", name)[-1]
     shown = "".join(sign for sign in last if sign.isprintable()).strip()
     return shown[:_LONGEST_NAME] or "table"
@@ -78,7 +78,7 @@ def _last_part(name: str) -> str:
 
 
 class Receiver:
-    """Writes the blocks of one upload to a file and stops at the limits."""
+    """Write the blocks of one upload to a file, and stop at the limits."""
 
     def __init__(self, folder: Path, name: str, settings: Settings) -> None:
         self.name = _last_part(name)
@@ -110,7 +110,7 @@ class Receiver:
         self._quoted = self._quoted or b'"' in block
 
     def finish(self) -> Upload:
-        """Unpack the file and check what can be checked before it is read."""
+        """Unpack the file, and check it as far as possible without reading it as a table."""
         start = self._start()
         if start == _ZSTD:
             raise RequestError(
@@ -131,7 +131,7 @@ class Receiver:
             return stream.read(4)
 
     def _unpack(self) -> None:
-        """Unpack gzip within the limit, so that a small file cannot become a huge one unseen."""
+        """Unpack gzip within the limit, so that a small file cannot become a huge one."""
         packed, self.path = self.path, self.path.with_name(f"u{self.path.name}")
         self._size = self._lines = 0
         try:
@@ -165,17 +165,17 @@ class Receiver:
             ) from None
 
     async def _drain(self, iterator: AsyncIterator[bytes]) -> None:
-        """Read the rest of a file that is too large: clients read no answer before they have sent it."""
+        """Read the rest of a file that is too large: clients read the answer only after sending it."""
         left = 4 * self._settings.max_upload
         while left > 0 and (block := await self._next(iterator)) is not None:
             left -= len(block)
 
 
 def _unpacks_beyond(source: Path, most: int) -> bool:
-    """Return whether an Excel file is larger than so many bytes unpacked, or than it says.
+    """Return whether an Excel file unpacks to more than ``most`` bytes, or to more than it declares.
 
-    A part that holds more than its entry declares is a trap: readers believe the one or the other.
-    A damaged file is none of both; reading it will say what is wrong.
+    A part that holds more than its entry declares is an attack: readers trust one or the other.
+    A damaged file passes; reading it will report the error.
     """
     try:
         with zipfile.ZipFile(source) as archive:
@@ -190,21 +190,21 @@ def _holds_more(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bool:
     """Return whether a part of an archive holds more bytes than its entry declares."""
     n_left, part.file_size = part.file_size, sys.maxsize
     with archive.open(part) as stream:
-        # With a size that is never reached, all of it is read.
+        # A size that is never reached makes the reader read all of it.
         while n_left >= 0 and (block := stream.read(MEGABYTE)):
             n_left -= len(block)
     return n_left < 0
 
 
-# Describing, in a process of its own -----------------------------------------------------------------
+# Describing, in a separate process --------------------------------------------------------------------
 
 
 def describe(
     say: Say, path: Path, name: str, settings: Settings, missing: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Read a table, reject one that is too large, and say what a person needs to choose its label.
+    """Read a table, reject it if it is too large, and describe it so that a user can choose the label.
 
-    ``missing`` are further spellings of missing, as the command line takes them.
+    ``missing`` are further texts that mean missing, as on the command line.
     """
     say(0.0, "reading the table")
     try:
@@ -235,7 +235,7 @@ def describe(
 
 
 def proposed_label(columns: Sequence[dict[str, Any]]) -> str | None:
-    """Return what is probably to be predicted, by its name or else the last column of few values."""
+    """Return the likely label column: one with a usual name, else the last column with few values."""
 
     def with_values(most: int) -> list[str]:
         return [c["name"] for c in columns if 2 <= c["n_distinct"] <= most and not c["is_key"]]
@@ -246,7 +246,7 @@ def proposed_label(columns: Sequence[dict[str, Any]]) -> str | None:
 
 
 def _check_before_reading(path: Path, name: str, settings: Settings) -> None:
-    """Reject by what can be told without reading all: the fields of a header, the rows of a binary file."""
+    """Reject tables that a quick look shows to be too large: header fields, rows of a binary file."""
     with path.open("rb") as stream:
         start = stream.read(4)
     if start not in _BINARY:
@@ -255,16 +255,16 @@ def _check_before_reading(path: Path, name: str, settings: Settings) -> None:
     try:
         n_rows, n_columns = _stored_shape(path, start, settings.max_upload)
     except Exception:
-        # Reading it will say what is wrong.
+        # Reading it will report the error.
         return
     _check_shape(name, n_rows, n_columns, settings)
-    # A column of one value packs to nothing.
+    # A column of one value compresses to almost nothing.
     if n_rows * n_columns > settings.max_upload:
         raise _too_much(name, "cells", n_rows * n_columns, settings.max_upload)
 
 
 def _stored_shape(path: Path, start: bytes, most_cells: int) -> tuple[int, int]:
-    """Return the rows and columns of a Parquet or Arrow file; none of an Excel file."""
+    """Return the rows and columns of a Parquet or Arrow file; zeros for an Excel file."""
     import polars as pl
 
     if start == _ARROW_STREAM:
@@ -294,7 +294,8 @@ def _too_much(
         "cells": "send fewer rows or columns, or start the server with a larger --max-upload",
     }
     return RequestError(
-        413, f"{shown_name(name)} has {n:,} {what} and this server takes {most:,}; {todo[what]}"
+        413,
+        f"{shown_name(name)} has {n:,} {what} but this server accepts at most {most:,}; {todo[what]}",
     )
 
 
@@ -309,10 +310,10 @@ def _describe_column(table: Table, series: pl.Series) -> tuple[dict[str, Any], l
         kind = {"category": "text", "code": "number"}.get(read.kind, read.kind)
         n_missing = int((~cells).sum())
         known, is_key = cells[:_SHOWN_ROWS].tolist(), names_rows(read)
-        # A doubtful spelling of missing is a label.
+        # In the label column, a text that may mean missing is a label.
         n_unlabelled = int((~table.labels(series.name).known).sum()) if n_missing else 0
     except NullproofError:
-        # It cannot be counted, which matters only if it is not left out.
+        # It cannot be counted, but it may still be left out.
         pass
     sample = series.drop_nulls().head(_SAMPLE)
     described = {

@@ -54,7 +54,7 @@ class Way:
             self.parts[1](raw)
         except NullproofError as problem:
             said = str(problem)
-            if "\n" in said or not 10 < len(said) < LONGEST or "mistake in nullproof" in said:
+            if "\n" in said or not 10 < len(said) < LONGEST or "bug in nullproof" in said:
                 raise BrokenLawError(f"not one sentence: {said[:300]!r}") from problem
             return True
         return False

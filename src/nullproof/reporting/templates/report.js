@@ -1,4 +1,4 @@
-// Comfort on top of a page that is whole without it: sort by a heading, filter rows, open the row of a link.
+// Optional comfort for a page that works without it: sort by a heading, filter rows, open linked rows.
 "use strict";
 (() => {
   const key = (row, column) => {
@@ -92,6 +92,6 @@
   addEventListener("hashchange", () => openPoint(location.hash.slice(1)));
   improve(document);
   openPoint(location.hash.slice(1));
-  // A page that puts in parts later calls this on what it put in.
+  // A page that inserts parts later calls this on each of them.
   globalThis.nullproofReport = { improve, openPoint };
 })();

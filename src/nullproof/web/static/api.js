@@ -1,4 +1,4 @@
-// Talks to the server; every error is one sentence.
+// Requests to the server; every error is one sentence.
 
 export class Problem extends Error {}
 
@@ -13,7 +13,7 @@ export async function ask(path, { method = "GET", body, signal } = {}) {
     });
   } catch (problem) {
     if (problem.name === "AbortError") throw problem;
-    throw new Problem("The server does not answer; is nullproof serve still running?");
+    throw new Problem("The server does not respond; is nullproof serve still running?");
   }
   return read(answer);
 }
@@ -27,7 +27,7 @@ async function read(answer) {
   return told;
 }
 
-// XMLHttpRequest, because fetch cannot tell how much of a file has been sent.
+// XMLHttpRequest, because fetch does not report upload progress.
 export function send(to, file, onShare, signal) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
@@ -36,7 +36,7 @@ export function send(to, file, onShare, signal) {
     request.open("POST", `/api/${to}?name=${encodeURIComponent(file.name)}`);
     request.setRequestHeader("content-type", "application/octet-stream");
     request.upload.onprogress = (event) => event.lengthComputable && onShare(event.loaded / event.total);
-    request.onerror = () => reject(new Problem("The upload broke off; is nullproof serve still running?"));
+    request.onerror = () => reject(new Problem("The upload was interrupted; is nullproof serve still running?"));
     request.onload = () => {
       let told = null;
       try {

@@ -1,4 +1,4 @@
-// Step one: files in.
+// Step one: choose files.
 
 import { send } from "./api.js";
 import { button, bytes, el, fill, many, name, problem, say, short, unique } from "./dom.js";
@@ -10,9 +10,9 @@ const TABLE = {
   about: (table) => aboutTable(table),
 };
 
-// A place to drop one file on, or to choose one by keyboard.
+// A place to drop one file, or to choose one by keyboard.
 export class Drop {
-  // `kind`: where the file goes, what it may be, and how it is shown; a table, unless told otherwise.
+  // `kind`: where the file goes, which types it accepts, and how it is shown; default: a table.
   constructor(node, { title, hint, onFile, optional = false, kind = TABLE }) {
     Object.assign(this, { node, title, hint, onFile, optional, ...kind, found: null });
     this.show();
@@ -60,7 +60,7 @@ export class Drop {
   async take(file) {
     const bar = el("progress", { max: 1, value: 0, "aria-label": `sending ${short(file.name, 40)}` });
     const word = el("small", {}, "sending …");
-    // A second file replaces the one that is still being sent.
+    // A second file replaces an upload in progress.
     this.stop?.abort();
     const stop = this.stop = new AbortController();
     fill(
@@ -87,7 +87,7 @@ export class Drop {
     }
   }
 
-  // Show a file that the server has already, or none.
+  // Show a file that the server already has, or none.
   put(found) {
     this.found = found;
     this.show();

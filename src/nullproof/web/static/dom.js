@@ -1,4 +1,4 @@
-// Elements from plain values: whatever the data say goes in as text, never as markup.
+// Elements from plain values: data are always inserted as text, never as markup.
 
 export function el(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
@@ -33,7 +33,7 @@ export const name = (text, limit = 60) =>
     short(text, limit),
   );
 
-// A long text loses its middle: names that begin alike often end otherwise.
+// Cut long texts in the middle: names that begin alike often end differently.
 export const short = (text, limit = 60) => {
   const [head, tail] = [Array.from(text.slice(0, limit * 2 + 2)), Array.from(text.slice(-limit * 2))];
   if (head.length <= limit) return text;
@@ -94,7 +94,7 @@ export const button = (text, onclick, className = "quiet") =>
 
 export const problem = (text) => el("p", { className: "problem", role: "alert" }, text);
 
-// What the words of the page mean, each in one sentence; a bubble beside the word shows it.
+// The terms of the page, each explained in a bubble beside the word.
 const GLOSSARY = {
   bias:
     "How far missing cells may differ from the known ones. At 0.05, if 30 % of the known cells of a column and label hold a value, 25 to 35 % of its missing cells may. At 1 they may hold anything.",
@@ -102,7 +102,7 @@ const GLOSSARY = {
     "Certain: the same label whatever the missing cells hold, for the bins and weights learned from the known cells. Holds: the same label up to the bias of the slider. Open: the missing cells may change it within that bias.",
   tolerance: "The largest bias up to which a prediction holds; 1 means certain.",
   radius:
-    "The fewest training cells that must be blanked, or be wrong, before a prediction is no longer certain.",
+    "The fewest training cells that must be blanked or wrong before a prediction is no longer certain.",
   weight: "How much a column counts, learned from the known cells; a column of weight 0 plays no part.",
 };
 

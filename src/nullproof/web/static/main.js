@@ -1,4 +1,4 @@
-// The page: files, options, a job, and its result. Which analysis and which part is shown is in the address.
+// The page: files, options, a job, and its result. The address names the analysis and the part shown.
 
 import { ask, follow } from "./api.js";
 import { Drop } from "./data.js";
@@ -6,18 +6,18 @@ import { $, button, el, fill, problem, short } from "./dom.js";
 import { Options } from "./options.js";
 import { Result } from "./result.js";
 
-// `turn` counts what was asked for; an answer to an older wish is dropped.
+// `turn` counts requests; answers to older ones are dropped.
 const state = { train: null, points: null, order: null, analysis: null, result: null, turn: 0 };
 const forget = (id) => ask(`analyses/${id}`, { method: "DELETE" }).catch(() => null);
 
 const train = new Drop($("drop-train"), {
   title: "Training table",
-  hint: "Drop a CSV, Excel or Parquet file here: rows with a label, some cells missing.",
+  hint: "Drop a CSV, Excel or Parquet file here: labelled rows with some missing cells.",
   onFile: (table) => {
-    // What is being worked out about another table is not shown any more.
+    // A running analysis of another table is no longer shown.
     state.turn += 1;
     state.train = table;
-    // The answer about another table would mislead.
+    // A result for another table would be misleading.
     if (state.analysis) history.pushState(null, "", "/");
     leave();
     options.show(table);
@@ -25,7 +25,7 @@ const train = new Drop($("drop-train"), {
 });
 const points = new Drop($("drop-points"), {
   title: "Rows to predict",
-  hint: "Optional: a second file with the same columns. Without it the training rows are predicted.",
+  hint: "Optional: a second file with the same columns. Without it, the training rows are predicted.",
   optional: true,
   onFile: (table) => {
     state.points = table;
@@ -33,7 +33,7 @@ const points = new Drop($("drop-points"), {
 });
 const options = new Options($("options"), start);
 
-// A file that misses its box must not replace the page.
+// A file dropped outside a box must not replace the page.
 for (const kind of ["dragover", "drop"]) {
   addEventListener(kind, (event) => {
     event.preventDefault();
@@ -88,7 +88,7 @@ async function visit() {
     if (turn !== state.turn) return;
     leave();
     jobView(() => null).fail(
-      `${failed.message} Analyses last as long as their server runs and has room for them.`,
+      `${failed.message} Analyses are kept only while their server runs and has room for them.`,
     );
   }
 }
@@ -101,7 +101,7 @@ function leave() {
   $("files").classList.remove("small");
 }
 
-// The forms as they were when an analysis was ordered.
+// Restore the forms as they were when an analysis was ordered.
 async function restore(order) {
   const again = (own, id) =>
     own?.id === id || !id ? (id ? own : null) : ask(`tables/${id}`).catch(() => null);
@@ -113,7 +113,7 @@ async function restore(order) {
   train.put(own);
   points.put(other);
   if (own) options.show(own, order);
-  else train.show("The table of this analysis is gone; choose it again to analyse it otherwise.");
+  else train.show("The table of this analysis was deleted; choose it again to change the options.");
 }
 
 async function start(order) {
@@ -135,7 +135,7 @@ async function start(order) {
   }
 }
 
-// Waits for an analysis and shows it, unless something else was asked for meanwhile.
+// Wait for an analysis and show it, unless something else was requested meanwhile.
 async function attend({ id, order }, turn, named) {
   const stop = new AbortController();
   const job = jobView(() => {
@@ -149,7 +149,7 @@ async function attend({ id, order }, turn, named) {
   if (turn !== state.turn) return;
   if (stop.signal.aborted || ended.state === "cancelled") return cancelled(job);
   if (ended.state === "failed") {
-    // What is on the page is still the analysis from before.
+    // The page still shows the previous analysis.
     if (state.analysis) history.replaceState(null, "", `/?analysis=${state.analysis}`);
     return job.fail(ended.error);
   }
@@ -180,7 +180,7 @@ function ranWith(order, result) {
   );
 }
 
-// The answer that was shown before stays, and so does its address.
+// The previous answer stays, and so does its address.
 function cancelled(job) {
   history.replaceState(null, "", state.analysis ? `/?analysis=${state.analysis}` : "/");
   job.fail("The analysis was cancelled.");

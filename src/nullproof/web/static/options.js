@@ -1,10 +1,10 @@
-// Step two: the label and the options of an analysis; the rest is folded away.
+// Step two: the label and the options of an analysis; rare options are folded away.
 
 import { ask } from "./api.js";
 import { $, choice, count, debounced, el, field, fill, many, name, short, unique } from "./dom.js";
 
 const KINDS = { text: "text", number: "number", date: "date", boolean: "yes/no" };
-// The ways to bin that need a number.
+// The binnings that need a number.
 const NUMBERED = ["uniform", "quantile"];
 const SHOWN_COLUMNS = 60;
 
@@ -21,7 +21,7 @@ export class Options {
     });
   }
 
-  // `preset`: an order that was given before, or parts of one.
+  // `preset`: an earlier order, or parts of one.
   show(train, preset = {}) {
     this.train = train;
     this.columns = train.columns.map((column) => column.name);
@@ -45,7 +45,7 @@ export class Options {
       preset.weights ?? "learned",
     );
     this.prior = choice(
-      [["", "frequencies of the labels"], ["uniform", "all labels alike"]],
+      [["", "frequencies of the labels"], ["uniform", "all labels equal"]],
       preset.prior ?? "",
     );
     this.binning = choice([
@@ -73,7 +73,7 @@ export class Options {
         onchange: () => this.#mark(),
       }),
     ]));
-    // Columns where "missing" is an answer of its own.
+    // Columns where "missing" is itself an answer.
     this.answers = new Map(train.columns.map((column) => [
       column.name,
       el("input", {
@@ -101,10 +101,10 @@ export class Options {
           "Column to predict",
           this.label,
           this.train.label && this.label.value === this.train.label
-            ? "proposed; choose another if it is not this"
+            ? "proposed; choose another column if this is wrong"
             : null,
         ),
-        field("What names the rows", this.key, "shown beside each row, and no feature"),
+        field("What names the rows", this.key, "shown beside each row; not a feature"),
       ),
       el(
         "details",
@@ -114,13 +114,13 @@ export class Options {
           "div",
           { className: "fields" },
           field(
-            "Spellings of missing",
+            "Texts that mean missing",
             this.missing,
-            "besides empty, NA, ?, none, - and the like; with spaces between",
+            "besides empty, NA, ?, none, - and the like; separated by spaces",
           ),
           field("A row's own missing cells", this.own_missing, "cells of the rows to predict"),
           field("Weights of the columns", this.weights),
-          field("Prior", this.prior, "all alike: rare labels are predicted more often"),
+          field("Prior", this.prior, "all equal: rare labels are predicted more often"),
           field("Smoothing α", this.alpha, "1 as in scikit-learn, 0 as in the paper"),
           field("Bins of numbers", this.binning),
           field("How many bins", this.bins, "of equal width, or with equally many rows"),
@@ -147,14 +147,14 @@ export class Options {
     return this.missing.value.split(/\s+/).filter(Boolean);
   }
 
-  // What the table looks like if these texts mean missing.
+  // Describe the table again with these texts as missing.
   async #read() {
     const order = ++this.order;
     const asked = new URLSearchParams(this.spellings.map((text) => ["missing", text]));
     try {
       const found = await ask(`tables/${this.train.id}?${asked}`);
       if (order !== this.order || found.id !== this.train.id) return;
-      // Other missing cells may show that a column names the rows, or that it does not.
+      // With other missing cells, a column may start or stop looking like row names.
       found.columns.forEach((column, place) => {
         if (column.is_key !== this.train.columns[place].is_key) {
           this.ignore.get(column.name).checked = column.is_key;
@@ -225,7 +225,7 @@ export class Options {
     fill(this.told, this.#aboutLabel());
   }
 
-  // What is wrong with the label, before anything runs.
+  // Report problems with the label before anything runs.
   #aboutLabel() {
     const column = this.train.columns.find(({ name: own }) => own === this.label.value);
     if (!column) return null;
@@ -264,7 +264,7 @@ export class Options {
         ? `${many(missing, "row")} without a label ${
           missing === 1 ? "is" : "are"
         } left out of the training table. `
-        : `${many(missing, "row")} ${has} no label, and nothing can be learned from such a row. `,
+        : `${many(missing, "row")} ${has} no label and cannot be used for training. `,
       el("button", {
         type: "button",
         className: "quiet",
@@ -301,12 +301,12 @@ export class Options {
       ),
       unlabelled: this.unlabelled,
       key: this.key.value || null,
-      // What names the rows is left out unless it is kept.
+      // Columns that name the rows are left out unless they are kept.
       ignore: this.#chosen((column, ignored) => ignored && !column.is_key).filter(own),
       keep: this.#chosen((column, ignored) => !ignored && column.is_key).filter(own),
     };
     if (!Number.isInteger(order.bins)) {
-      return this.problem(`The number of bins came as ${bins}; give a whole number.`);
+      return this.problem(`The number of bins is ${bins}; give a whole number.`);
     }
     this.problem(null);
     return this.onOrder(order);

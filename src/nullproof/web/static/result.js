@@ -1,4 +1,4 @@
-// One finished analysis: five parts as tabs, drawn by the server, with what only a page can do added.
+// One finished analysis: five parts as tabs, rendered by the server, plus interactive elements.
 
 import { ask } from "./api.js";
 import { Drop } from "./data.js";
@@ -6,9 +6,9 @@ import { button, el, many, name, say } from "./dom.js";
 import { Rows } from "./rows.js";
 
 const FILES = [
-  ["report.html", "Report", "one HTML file, to send round"],
+  ["report.html", "Report", "one HTML file to share"],
   ["certificates.csv", "Predictions", "CSV, one line per row"],
-  ["document.json", "All numbers", "JSON, what the report says"],
+  ["document.json", "All numbers", "JSON, everything in the report"],
 ];
 const SHEET = {
   to: "worksheets",
@@ -75,7 +75,7 @@ export class Result {
     return this.rows.load(named);
   }
 
-  // What the address says besides the analysis: the part, and what is chosen in Rows.
+  // The address also holds the part, and the choices in Rows.
   address(change, push = false) {
     const named = new URLSearchParams(location.search);
     named.set("analysis", this.id);
@@ -120,7 +120,7 @@ export class Result {
     next.click();
   }
 
-  // The next step as a button: the command behind it is for the shell.
+  // The next step as a button, since its command is for the shell.
   #improveOverview(asked) {
     const panel = this.parts.get("overview");
     if (this.document.cleaning) {
@@ -153,7 +153,7 @@ export class Result {
     }
   }
 
-  // What was not used can be used after all by one click.
+  // One click adds back columns or values that were not used.
   #undo(code) {
     const [flag, ...typed] = code.textContent.trim().split(/\s+/);
     const entry = this.document.unused.find(({ undo }) => undo === code.textContent.trim());
@@ -181,10 +181,10 @@ export class Result {
     if (!panel) return;
     const drop = el("div");
     new Drop(drop, {
-      title: "Feed the answers back",
-      hint: "The worksheet, filled in: CSV or Excel. Lines without a value, or with ?, are left out.",
+      title: "Upload the answers",
+      hint: "The filled-in worksheet: CSV or Excel. Lines without a value, or with ?, are ignored.",
       kind: SHEET,
-      // All of it again with the answers, beside what is shown now.
+      // Run the analysis again with the answers, and compare it with the current one.
       onFile: ({ id }) =>
         this.start({ ...this.order, answers: [...this.order.answers, id], compare: this.id }),
     });
@@ -195,12 +195,12 @@ export class Result {
       el(
         "p",
         {},
-        "Look the cells up, write what they hold into the column “value”, and feed the file back.",
+        "Look up the cells, enter them in the column “value”, and upload the file.",
       ),
       this.#download("worksheet.csv", "Download the worksheet", "button main"),
       drop,
       this.order.answers.length > 0 &&
-        button("Take the answers back", () => this.start({ ...this.order, answers: [] })),
+        button("Remove the answers", () => this.start({ ...this.order, answers: [] })),
     ));
   }
 

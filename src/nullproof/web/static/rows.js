@@ -18,7 +18,7 @@ import {
 
 const SIZE = 20;
 const KINDS = ["all", "certain", "holds", "open"];
-// Columns of the list: heading, what it is sorted by, and what a line shows.
+// Columns of the list: heading, sort key, and the text of a line.
 const COLUMNS = [
   ["row", "point", null],
   ["predicted", "predicted", (line) => line.predicted === null ? "a tie" : name(line.predicted, 30)],
@@ -32,12 +32,12 @@ const COLUMNS = [
   ["rival", "rival", (line) => rival(line) === null ? "–" : name(rival(line), 24)],
 ];
 
-// The label that catches up; where not even a bias of 0 decides, another one that is possible.
+// The label that catches up; if undecided even at a bias of 0, another possible label.
 const rival = (line) => line.rival ?? line.others[0] ?? null;
 
 const tag = (verdict) => el("span", { className: `tag ${verdict}` }, verdict);
 
-// Rounded down, because a prediction does not hold at more than its tolerance.
+// Rounded down, because a prediction does not hold beyond its tolerance.
 function shownBias(number) {
   if (number === null) return "not even 0";
   if (number > 0 && number < 0.001) return "under 0.001";
@@ -46,7 +46,7 @@ function shownBias(number) {
 }
 
 function meaning(bias) {
-  if (bias === 0) return "as long as the missing cells are spread just like the known ones";
+  if (bias === 0) return "as long as the missing cells are distributed like the known ones";
   if (bias === 1) return "whatever the missing cells hold";
   const points = Number((100 * bias).toPrecision(3));
   return `as long as the missing cells resemble the known ones, within ${points} percentage point${
@@ -153,7 +153,7 @@ export class Rows {
     return this.steps[Number(this.input.value)];
   }
 
-  // Take over what the address says, and list the rows.
+  // Apply the choices in the address, and list the rows.
   async load(named) {
     const place = this.steps.indexOf(Number(named.get("bias") ?? this.threshold));
     this.input.value = String(place < 0 ? this.steps.indexOf(this.threshold) : place);
@@ -199,7 +199,7 @@ export class Rows {
     }
   }
 
-  // Enter opens what was typed: any row by its number or name, else the first one found.
+  // Enter opens the typed row: by number or name, else the first match.
   async #openFirst() {
     this.offset = 0;
     const page = await this.#changed();
@@ -229,7 +229,7 @@ export class Rows {
     }
   }
 
-  // How many predictions stop holding between two steps of the slider; the last bar has the certain ones.
+  // The predictions that stop holding between two steps of the slider; the last bar shows certain ones.
   #histogram() {
     const counts = [this.n_points, ...this.n_hold].map((hold, place) => hold - (this.n_hold[place] ?? 0));
     const most = Math.max(...counts, 1);
