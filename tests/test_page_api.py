@@ -228,6 +228,16 @@ def test_points_have_names_and_true_labels(server: Served, tables: tuple[str, st
     assert found(sort="tolerance") == weakest
 
 
+def test_rows_are_found_in_capitals_and_not(server: Served) -> None:
+    """Letters count as the same in any script, also where one of them becomes two."""
+    people = ["Straße,u,p", "STRASSE,v,q", "ΟΔΟΣ ΜΕΓΑΛΗ,u,p", "οδός,v,q"]
+    table = upload(server.client, "\n".join(["who,a,y", *people]))["id"]
+    own = f"/api/analyses/{analysed(server.client, table=table, label='y', key='who')}/points"
+    for typed, places in (("strasse", [0, 1]), ("STRAßE", [0, 1]), ("οδοσ", [2]), ("ΟΔΌΣ", [3])):
+        listed = server.client.get(own, params={"find": typed}).json()["points"]
+        assert [line["point"] for line in listed] == places
+
+
 def test_rows_without_a_label_are_left_out(server: Served, tables: tuple[str, str]) -> None:
     """They are counted before the run, refused by default, and left out if the order says so."""
     described = server.client.get(f"/api/tables/{tables[0]}").json()
