@@ -319,11 +319,11 @@ async def _worksheet(desk: Desk, ordered: Ordered) -> str:
     try:
         sheet: str = await desk.work(Job(worksheet, ordered))
     except NullproofError as problem:
-        named = [ordered.train, *([ordered.points] if ordered.points else [])]
-        if all(file.path.exists() for file in named):
+        gone = [name for path, name in ordered.names.items() if not path.exists()]
+        if not gone:
             raise
         raise RequestError(
-            409, "the table of this analysis is gone; upload it again and analyse it anew"
+            409, f"{shown_name(gone[0])} is gone; upload it again and analyse it anew"
         ) from problem
     return sheet
 
