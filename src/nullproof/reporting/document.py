@@ -189,7 +189,8 @@ def document_of(
             "n_points": len(points),
             "n_shown": len(listed),
             "all": is_all,
-            "n_asked": max(0, len(listed) - min(limit, most)),
+            "n_weakest": min(limit, most, len(points)),
+            "asked": sorted({*also}),
             "more": "" if is_all else asked.more_points(most),
         },
         "points": listed,
@@ -358,7 +359,9 @@ def _notes(judged: Certificates, document: dict[str, Any], asked: Asked) -> list
     if missing["n_points"]:
         verb = "has" if missing["n_points"] == 1 else "have"
         read = "are left out" if missing["reading"] == "skip" else "may hold anything, too"
-        line = f"{many(missing['n_points'], 'point')} {verb} cells that are not known; they {read}."
+        line = (
+            f"{many(missing['n_points'], 'point')} {verb} cells that are not known; these {read}."
+        )
         skip, every = missing["n_certain"]["skip"], missing["n_certain"]["any"]
         if skip != every:
             line += (
