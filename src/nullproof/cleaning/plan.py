@@ -264,7 +264,7 @@ class CleaningPlan:
         )
         if self.n_for_certainty > _TOO_MANY * n_missing:
             return f"{said}: more than a tenth, so that is not proposed."
-        return f"{said}: ask for it with a bias of 1."
+        return f"{said}: set the bias to 1 to plan for that."
 
     @property
     def hint(self) -> str:

@@ -398,6 +398,9 @@ def _labels(index: Counted) -> Iterator[str]:
 
 # Wording.
 
+# A Python option before its flag: ``keep=("id",) or --keep "id"``, ``keep or --keep``.
+_KEYWORD = re.compile(r"""\w+=(?:\((?:[^()"]|"[^"]*")*\)|"\w*") or (?=--)|\b(\w+) or (?=--)""")
+
 # By text, the columns that hold it.
 Places = dict[str, list[str]]
 
@@ -435,6 +438,15 @@ def _call(option: str, names: Iterable[str]) -> str:
     python = ", ".join(f'"{name}"' for name in shown) + "," * (len(shown) == 1)
     flag = "--" + option.replace("_", "-")
     return f"{option}=({python}) or " + " ".join(f"{flag} {in_shell(name)}" for name in shown)
+
+
+def in_flags(text: str) -> str:
+    """Return a notice with its options written only as flags.
+
+    >>> in_flags('to keep it: keep=("id",) or --keep "id"; to cut: binning="uniform" or --binning uniform')
+    'to keep it: --keep "id"; to cut: --binning uniform'
+    """
+    return _KEYWORD.sub("", text)
 
 
 def in_shell(name: str) -> str:

@@ -29,7 +29,7 @@ from nullproof import __version__
 from nullproof.attacks.accuracy import AccuracyCurve
 from nullproof.attacks.radius import Radii, radii_of
 from nullproof.cleaning.plan import CleaningPlan, plan_of, usual_goal
-from nullproof.data.notices import in_shell, leaks, standing_notices
+from nullproof.data.notices import in_flags, in_shell, leaks, standing_notices
 from nullproof.data.points import evenly, unseen_notices
 from nullproof.data.schema import ONE
 from nullproof.model.accuracy import BIASES, DRAWN, Truth
@@ -110,7 +110,7 @@ class Asked:
             "alpha": number(model.alpha),
             "prior": some((f"{label} {float(share):.3g}" for label, share in prior), 6),
             "own missing": judged.points.own_missing,
-            "bias": "any" if judged.strict else judged.up_to,
+            "bias": "no limit" if judged.strict else judged.up_to,
         }
         for name, value in self.given.items():
             listed = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
@@ -348,9 +348,12 @@ def _curve_columns(judged: Certificates, biases: Sequence[float]) -> dict[str, A
 def _notes(judged: Certificates, document: dict[str, Any], asked: Asked) -> list[str]:
     """List what the reader should know before trusting the numbers, without repetition."""
     index, smoothed = judged.model.index, judged.model.alpha > 0
+    standing = standing_notices(index)
+    if not asked.in_python:
+        standing = [*map(in_flags, standing)]
     notices = [
         *asked.notices,
-        *standing_notices(index),
+        *standing,
         *unseen_notices(index.schema, judged.points, smoothed=smoothed),
     ]
     told = [_TRAINING_ROWS] * asked.training_rows
