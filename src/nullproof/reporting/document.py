@@ -21,11 +21,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
-from nullproof import __version__
 from nullproof.attacks.accuracy import AccuracyCurve
 from nullproof.attacks.radius import Radii, radii_of
 from nullproof.cleaning.plan import CleaningPlan, plan_of, usual_goal
@@ -116,7 +116,7 @@ class Asked:
             listed = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
             options[name.replace("_", " ")] = "yes" if value is True else listed
         return {
-            "version": None if self.in_python else __version__,
+            "version": None if self.in_python else version("nullproof"),
             "train": self.train,
             "test": self.test,
             "training_rows": self.training_rows,
