@@ -24,6 +24,7 @@ from experiments.usefulness_figure import draw
 from nullproof.counts.index import CountIndex
 from nullproof.model.accuracy import CurvePoint, Truth
 from nullproof.model.certify import certify
+from nullproof.model.predict import log_supports
 
 TITLE = "How useful an answer is"
 BINNING = os.environ.get("NULLPROOF_BINNING", "mdl")
@@ -54,6 +55,9 @@ class Measured:
     n_changed
         Predictions that the table without the blanked cells gives another label: of those that hold
         at 0.05, and of the rest.
+    n_right_by_margin
+        As many predictions as hold at 0.05, but those with the greatest lead over the second label: how
+        many of them are right.
     """
 
     table: str
@@ -62,6 +66,7 @@ class Measured:
     certain: tuple[float, float]
     truth: Truth
     n_changed: tuple[int, int]
+    n_right_by_margin: int
 
     def at(self, bias: float) -> CurvePoint:
         return self.truth.at(bias)
@@ -119,6 +124,9 @@ def measure(
     strict = certify(index, cells, alpha=1, own_missing="any").certain
     changed = certify(whole, cells, alpha=1).predicted != result.predicted
     holds = result.tolerance >= HOLDS
+    supports = np.sort(log_supports(result.model, result.points), axis=1)
+    surest = np.zeros(len(holds), dtype=bool)
+    surest[np.argsort(supports[:, -2] - supports[:, -1], kind="stable")[: holds.sum()]] = True
     return Measured(
         name,
         setting,
@@ -126,6 +134,7 @@ def measure(
         (float(strict.mean()), float(result.certain.mean())),
         known,
         (int(changed[holds].sum()), int(changed[~holds].sum())),
+        known.group(surest).n_right,
     )
 
 
@@ -137,7 +146,8 @@ def _preface() -> list[str]:
         "table before. Learned weights are the default, equal ones plain Naive Bayes. *Certain, any*: "
         "whatever a point's own holes hold; from there on they are skipped. "
         "*Changed*: predictions that the table without the blanked training cells gives another label, of "
-        "those that hold at 0.05 and of the rest.",
+        "those that hold at 0.05 and of the rest. *Margin*: as many predictions as hold at 0.05, but "
+        "those with the greatest lead over the second label.",
         "",
         "![Per table the share of predictions that are certain or hold, and the accuracy of those that "
         "hold and of the rest](../../docs/figures/usefulness.png)",
@@ -150,7 +160,7 @@ def _summary(measured: list[Measured]) -> Iterator[str]:
     yield ""
     yield (
         "| blanked | weights | certain, any | certain | mean | holds 0.02 | 0.05 | 0.1 | lowest 0.05 "
-        "| right: all / holds / rest | changed: holds / rest |"
+        "| right: all / holds / rest / margin | changed: holds / rest |"
     )
     yield "|---" * 11 + "|"
     for setting, weights in itertools.product(SETTINGS, WEIGHTS):
@@ -172,7 +182,7 @@ def _listing(measured: list[Measured]) -> Iterator[str]:
     yield ""
     yield (
         "| table | blanked | weights | points | certain, any | certain | holds 0.02 | 0.05 | 0.1 "
-        "| right: all / holds / rest | changed: holds / rest |"
+        "| right: all / holds / rest / margin | changed: holds / rest |"
     )
     yield "|---" * 11 + "|"
     for one in measured:
@@ -193,7 +203,12 @@ def _right(some: list[Measured]) -> str:
     n_hold, n_rest = _sizes(some)
     right_hold = sum(end.hold.n_right for end in ends)
     right_rest = sum(end.rest.n_right for end in ends)
-    shares = (right_hold + right_rest, n_hold + n_rest), (right_hold, n_hold), (right_rest, n_rest)
+    shares = (
+        (right_hold + right_rest, n_hold + n_rest),
+        (right_hold, n_hold),
+        (right_rest, n_rest),
+        (sum(one.n_right_by_margin for one in some), n_hold),
+    )
     return " / ".join(_three(n_right, size) for n_right, size in shares)
 
 

@@ -40,10 +40,8 @@ SLOW = (
     "test_poison.py::test_the_bounds_hold_where",
     "test_poison.py::test_vertex_cover[",
     "test_radius.py::test_hundreds_of_rows",
-    "test_radius.py::test_ties_and_near_ties",
     "test_radius_rows.py::test_hundreds_of_rows",
     "test_real_data.py",
-    "test_report.py::test_a_sample_of_many_points",
     "test_report.py::test_what_is_right",
     "test_worksheet.py::test_promises_are_kept",
 )

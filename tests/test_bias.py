@@ -14,9 +14,8 @@ from support.amounts import SEED, n_tables, seeded
 from support.bias_oracle import READINGS
 from support.bias_tables import assert_verdicts, random_bias, random_holed, random_mapping, written
 from support.counted import fitted, index_of
-from support.refusing import refuses
 
-from nullproof import CountIndex, certify, tolerance, truth, witness
+from nullproof import CountIndex, certify, tolerance, truth
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
@@ -121,36 +120,6 @@ def test_order_does_not_matter() -> None:
             np.testing.assert_array_equal(before, after, str(holed))
 
 
-# A point's own missing cells ----------------------------------------------------------------------
-
-
-# Bad values ---------------------------------------------------------------------------------------
-
-BAD: list[Any] = [-0.1, 1.1, math.nan, math.inf, -math.inf, "0.5", "much", None, [0.1], -1, 2]
-BAD += [Fraction(11, 10)]
-SMALL = CountIndex.from_rows([("a",), (None,), ("b",)], list("AAB"), features=["f0"])
-
-test_a_bias_that_is_none = refuses(
-    "A bias below 0, above 1 or no number at all, and an unknown column, are one sentence.",
-    lambda ask, bias: ask(SMALL, ("b",), alpha=1, bias=bias),
-    *itertools.product(
-        (certify, witness), [*BAD, *({"f0": bad} for bad in BAD), {"*": 2}], ("bias",)
-    ),
-    *((ask, {"nowhere": 0.1}, "bias.*nowhere") for ask in (certify, witness)),
-)
-
-
-test_other_words_are_refused = refuses(
-    "Only the two words are understood; the refusal names both.",
-    lambda ask, own_missing: ask(SMALL, ("b",), alpha=1, own_missing=own_missing),
-    *itertools.product(
-        (certify, witness, tolerance),
-        ("Skip", "ignore", "", None, True, 1, ["skip"]),
-        ("(?=.*skip).*any",),
-    ),
-)
-
-
 # Certificates of many points -----------------------------------------------------------------------
 
 # A: one "a" and ten holes; B: nine "a"; C: one "b". The point "a" holds up to exactly 1/10.
@@ -188,16 +157,6 @@ def test_certain_is_certain_without_any_bias() -> None:
     by_column = certify(index, [("a",)], bias={"f": 0}, alpha=0)
     assert by_column.threshold is None
     assert "1 holds up to the bias by column" in repr(by_column)
-
-
-test_what_stays_fixed_is_a_mapping = refuses(
-    "What is no mapping from columns to a bias gets one sentence.",
-    lambda fixed: tolerance(SMALL, [("a",)], fixed=fixed, alpha=0),
-    *(
-        (bad, "fixed|bias|column")
-        for bad in (0.5, "f0", {"*": 1}, {"f0": 2}, {"f0": "x"}, {"f0": math.nan}, {"g": 0})
-    ),
-)
 
 
 def test_what_is_asked_unless_told_otherwise() -> None:

@@ -312,30 +312,6 @@ def test_so_many_rows_that_bins_are_looked_for_beside_their_edges() -> None:
 # How bins are written -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("cells", "texts"),
-    [
-        ([0, 1, 1, 0], ("0", "1")),
-        ([0, 4, 5, 9, 10], ("0", "4–5", "8–10")),
-        ([16, 17, 32, 33, 66], ("16–25", "26–35", "66")),
-        ([-5, -4, 3, 5], ("-5 to -4", "3–5")),
-        ([-6, -5, 0, 1, 4], ("-6 to -5", "0–1", "4")),
-        ([1.0, 1.0, 2.0, 11.0], ("1–2", "11")),
-        ([0.5, 0.6, 2.5, 5.5], ("[0.5, 1.5)", "2.5", "5.5")),
-        ([0, 1.25, 2, 9, 10], ("[0, 2)", "2", "[8, 10]")),
-        ([7, 7, None], ("7",)),
-        ([1e300, 1e300, 2e300], ("1e+300", "2e+300")),
-        ([2**53 - 1, 2**53 - 1], (str(2**53 - 1),)),
-        ([0.1234567, 0.1234568, 2, 3], ("[0.123, 0.699)", "2", "3")),
-        ([math.inf, 1, 1], ("[1, inf]",)),
-        ([math.inf, math.inf], ("inf",)),
-    ],
-)
-def test_uniform_bins_as_people_write_them(cells: list[Any], texts: tuple[str, ...]) -> None:
-    """Five bins of equal width; only those that the table shows are values."""
-    assert values(counted(cells, binning="uniform")) == texts
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_texts_are_unique(seed: int) -> None:
     """No two bins of a column have the same text, however close its numbers lie."""

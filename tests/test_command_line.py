@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import math
@@ -32,6 +33,7 @@ from support.command_line import (
 from support.documents import answers
 from support.page import rows
 from support.schemas import SCHEMAS, problems
+from support.workbooks import workbook
 
 from nullproof import (
     CountIndex,
@@ -213,6 +215,54 @@ def test_table_options_reach_the_library(
         given = {"like": CountIndex.load("old.index")}
     assert run("-q", "index", "t.csv", "--label", "y", *options.split(), "-o", "i.index").code == 0
     assert CountIndex.load("i.index") == CountIndex.from_table(folder / "t.csv", "y", **given)
+
+
+def as_arff(text: str) -> bytes:
+    names, rows = text.split("\n", 1)
+    head = "".join(f"@attribute {name} string\n" for name in names.split(","))
+    return f"@relation r\n{head}@data\n{rows}".encode()
+
+
+def as_workbook(text: str, **sheets: Any) -> bytes:
+    return workbook({**sheets, "data": [line.split(",") for line in text.splitlines()]})
+
+
+# The same table in other forms, and what these need to be told, on the command line and in the library.
+FORMS: dict[str, tuple[Callable[[str], bytes], str, dict[str, Any]]] = {
+    "Excel": (as_workbook, "", {}),
+    "ARFF": (as_arff, "", {}),
+    "packed": (lambda text: gzip.compress(as_workbook(text)), "", {}),
+    "UTF-16": (
+        lambda text: text.encode("utf-16-le"),
+        "--encoding utf-16-le",
+        {"encoding": "utf-16-le"},
+    ),
+    "second sheet": (
+        lambda text: as_workbook(text, notes=[["a"], ["b"]]),
+        "--sheet data",
+        {"sheet": "data"},
+    ),
+    "title": (lambda text: b"a title\n" + text.encode(), "--skip-rows 1", {"skip_rows": 1}),
+    "no header": (
+        lambda text: text.partition("\n")[2].encode(),
+        "--no-header --label c3",
+        {"header": False, "label": "c3"},
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_by_name_and_on_standard_input(run: Runner, folder: Path, form: str) -> None:
+    """Files of every form are counted as the library does, whatever their name, and from a stream."""
+    write, options, given = FORMS[form]
+    content = write(TRAIN)
+    (folder / "other").write_bytes(content)
+    options += " --label churn" * ("label" not in given)
+    expected = CountIndex.from_table("other", **{"label": "churn", **given})
+    for train, stdin in (("other", b""), ("-", content)):
+        done = run("-q", "index", train, *options.split(), "-o", "i.index", stdin=stdin)
+        assert done.code == 0, done
+        assert CountIndex.load("i.index") == expected
 
 
 def test_a_saved_index_is_a_training_table(run: Runner, kinds: Path) -> None:

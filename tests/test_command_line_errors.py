@@ -37,6 +37,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     # Files
     f"certify nowhere.csv {LABEL}": ("no such file", "nowhere.csv"),
     f"certify train.csv {LABEL} tset.csv": ("tset.csv", "test.csv"),
+    f"certify train.csv {LABEL} --missing agee=28": ("'agee'", "missing"),
     f"odds train.csv folder {LABEL}": ("folder", "directory"),
     f"certify folder test.csv {LABEL}": ("folder", "no CSV or Parquet"),
     f"certify folder {LABEL}": ("folder", "TEST"),

@@ -25,7 +25,7 @@ from nullproof import CountIndex, certify, explain
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
-N_TABLES = n_tables(100)
+N_TABLES = n_tables(100, least=30)
 
 ROWS = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
 LABELS = ["yes", "yes", "no", "no"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
 import gzip
 import io
@@ -192,20 +191,6 @@ BAD_FILES: dict[str, tuple[bytes | Callable[[], bytes], str]] = {
 }
 
 
-def test_damaged_files_never_show_another_error(tmp_path: Path) -> None:
-    """Whatever bytes are cut off or overwritten: a table or a NullproofError, nothing else."""
-    rng = random.Random(7)
-    for name in ("plain.csv", "table.parquet", "table.arrow", "stream.arrow"):
-        for packed in PACKINGS.values():
-            for _ in range(12):
-                raw = bytearray(packed(FORMS[name]()))
-                for _ in range(rng.choice([0, 1, 5])):
-                    raw[rng.randrange(len(raw))] = rng.randrange(256)
-                path = put(tmp_path, raw[: rng.choice([len(raw), rng.randrange(len(raw))])], "x")
-                with contextlib.suppress(NullproofError):
-                    quietly(path)
-
-
 def test_paths_that_are_no_files(tmp_path: Path) -> None:
     """A missing file offers the names near it; an impossible name and a named pipe are refused."""
     (tmp_path / "customers.csv").touch()
@@ -337,6 +322,7 @@ def test_options_of_files_are_refused_elsewhere(option: dict[str, Any], tmp_path
 
 WRITINGS: dict[str, tuple[list[str], list[Any]]] = {
     "decimal comma": (["3,14", "-2,5", "7", "1.234,5"], [3.14, -2.5, 7, 1234.5]),
+    "commas between semicolons": (["3,14", "2,7", "-1,0"], [3.14, 2.7, -1]),
     "euros": (["3,50 €", "€ 1.200", "-0,5€"], [3.5, 1200, -0.5]),
     "comma and per cent": (["12,5 %", "3%"], [12.5, 3]),
     "thousands": (["1,234,567", "1,000.5", "3"], [1234567, 1000.5, 3]),
@@ -375,13 +361,26 @@ def written_table(texts: list[str], separator: str) -> str:
 def test_numbers_and_dates_of_people(name: str, limit: str | None, tmp_path: Path) -> None:
     """Each text is the number or day that a person means; what can be read in two ways stays text."""
     texts, cells = WRITINGS.get(name, (DOUBTS.get(name, []),) * 2)
-    separator = ";" if name in ("decimal comma", "euros", "comma and per cent") else ","
+    separator = ";" if "comma" in name or name == "euros" else ","
     path = put(tmp_path, written_table(texts, separator))
     is_table(path, {"x": cells, "y": [*"pqpq"][: len(cells)]}, memory_limit=limit)
     start = "read as" if name in WRITINGS else "left as text"
     said = [one for one in notices(path, memory_limit=limit) if one.startswith(start)]
     assert len(said) == (name not in ("no day", "a word", "a version"))
     assert all("'x'" in one for one in said)
+    if name in DOUBTS:
+        return
+    # Points and further files are read as this one was, whatever they would be alone.
+    index = saved_and_loaded(quietly(path, binning="none", keep="x", memory_limit=limit), tmp_path)
+    head, *lines = path.read_text("utf-8").splitlines()
+    parts = [put(tmp_path, f"{head}\n{line}\n", f"{k}.csv") for k, line in enumerate(lines)]
+    counted = [quietly(part, like=index, memory_limit=limit) for part in parts]
+    assert sum(counted[1:], counted[0]) == index
+    for part, cell in zip(parts, cells, strict=True):
+        assert read(index, part) == read(index, pl.DataFrame({"x": [cell]}))
+    wrong = put(tmp_path, written_table(["£5"], ","), "wrong.csv")
+    with pytest.raises(NullproofError, match="column 'x' holds text such as '£5'"):
+        certify(index, wrong)
 
 
 def test_random_numbers_come_back(tmp_path: Path) -> None:
@@ -411,40 +410,12 @@ def as_written(x: float, digits: int, comma: bool, group: str, unit: str) -> str
     return f"{sign}{unit}{number}" if unit in ("$", "€") else f"{sign}{number} {unit}".strip()
 
 
-PEOPLE = (
-    "size;price;when;share;code;y\n3,14;$1,200;31/01/2024;12 %;1,5;a\n2,7;$5;03/04/2024;7 %;x;b\n"
-    ";NA;;;;a\n-1,0;$1,200.50;15/02/2024;50 %;1,5;b\n"
-)
-PLAIN = (
-    "size;price;when;share;code;y\n3.14;1200;2024-01-31;12;1,5;a\n2.7;5;2024-04-03;7;x;b\n"
-    ";NA;;;;a\n-1;1200.5;2024-02-15;50;1,5;b\n"
-)
-
-
-@pytest.mark.parametrize("limit", [None, "1GB"])
-def test_a_table_as_people_write_it(limit: str | None, tmp_path: Path) -> None:
-    """It counts as the same table written plainly; points and further files are read as it was."""
-    path, plain = put(tmp_path, PEOPLE), put(tmp_path, PLAIN, "plain.csv")
-    for binning in ("mdl", "uniform", "none"):
-        assert quietly(path, binning=binning, memory_limit=limit) == quietly(plain, binning=binning)
-    index = saved_and_loaded(quietly(path, memory_limit=limit), tmp_path)
-    head = "size,price,when,share,code\n"
-    same = put(tmp_path, head + "2.7,5,2024-04-03,7,x\n", "same.csv")
-    points = put(tmp_path, head + '"2,7",$5,03/04/2024,7 %,x\n', "test.csv")
-    assert read(index, points) == read(index, same)
-    wrong = put(tmp_path, head + "2.7,€5,2024-04-03,7 %,x\n", "test.csv")
-    with pytest.raises(NullproofError, match="column 'price' holds text such as '€5'"):
-        certify(index, wrong)
-    lines = PEOPLE.splitlines()
-    parts = ["\n".join([lines[0], lines[2]]), "\n".join([lines[0], lines[1], *lines[3:]])]
-    counted = [
-        quietly(put(tmp_path, part, "part.csv"), like=index, memory_limit=limit) for part in parts
-    ]
-    assert counted[0] + counted[1] == index
-    # Only columns of files are read so; a label is a text, and so are the texts of a data frame.
-    assert quietly(path, "share", unlabelled="drop").labels == ("12 %", "50 %", "7 %")
-    frame = pl.read_csv(path, separator=";", infer_schema=False)
-    assert values(quietly(frame, binning="none"), "size") == ("-1,0", "2,7", "3,14")
+def test_only_features_of_files_are_read_so(tmp_path: Path) -> None:
+    """A label is a text, and so are the texts of a data frame."""
+    path = put(tmp_path, written_table(["12 %", "3 %"], ","))
+    assert quietly(path, "x").labels == ("12 %", "3 %")
+    frame = pl.read_csv(path, infer_schema=False)
+    assert values(quietly(frame, binning="none", keep="x")) == ("12 %", "3 %")
 
 
 # ARFF ---------------------------------------------------------------------------------------------
@@ -679,54 +650,13 @@ def test_bad_files_are_refused_in_one_sentence(name: str, case: str, tmp_path: P
 
 # On the command line ------------------------------------------------------------------------------
 
-ARFF = (
-    "@relation r\n@attribute age numeric\n@attribute town {Ulm,Bonn}\n"
-    "@attribute churn {no,yes}\n@data\n"
-    + "\n".join(
-        ",".join(cell or "?" for cell in line.split(",")) for line in TRAIN.splitlines()[1:]
-    )
-    + "\n"
-)
-TRAIN_CELLS = [
-    [int(cell) if cell.isdigit() else cell or None for cell in line.split(",")]
-    for line in TRAIN.splitlines()
-]
-LABEL = ("--label", "churn")
-# The same table as other files, with the options that these need.
-KINDS: dict[str, tuple[bytes, str]] = {
-    "xlsx": (workbook(TRAIN_CELLS), ""),
-    "arff": (ARFF.encode(), ""),
-    "xlsx.gz": (gzip.compress(workbook(TRAIN_CELLS)), ""),
-    "UTF-16": (TRAIN.encode("utf-16-le"), "--encoding utf-16-le"),
-    "second sheet": (workbook({"notes": [["a"], ["b"]], "data": TRAIN_CELLS}), "--sheet data"),
-    "title": (b"a title\n" + TRAIN.encode(), "--skip-rows 1"),
-    "unlabelled": (TRAIN.encode() + b"99,Rome,\n", "--drop-unlabelled"),
-    "no header": (TRAIN.partition("\n")[2].encode(), "--no-header --label c3"),
-}
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_every_kind_by_name_and_on_standard_input(run: Runner, folder: Path, name: str) -> None:
-    """The same table has the same counts, as TRAIN and as standard input, whatever its name."""
-    content, options = KINDS[name]
-    (folder / "other").write_bytes(content)
-    label = () if "--label" in options else LABEL
-    plain = CountIndex.from_table(folder / "train.csv", "churn")
-    for train, stdin in (("other", b""), ("-", content)):
-        done = run("-q", "index", train, *label, *options.split(), "-o", "i.index", stdin=stdin)
-        assert done.code == 0, done
-        found = CountIndex.load(folder / "i.index")
-        for one, other in zip(found.features, plain.features, strict=True):
-            assert counts(found, one) == counts(plain, other)
-        assert found.labels == plain.labels
-
 
 def test_written_tables_have_plain_numbers(run: Runner, folder: Path) -> None:
     """A table that is written with changed cells is read again as it was, whatever separates it."""
     rows = TRAIN.replace(",", ";").replace("31;", "3,1;").replace("50;", "5,05;").replace("6", "6,")
     (folder / "train.csv").write_text(rows)
     (folder / "test.csv").write_text(rows)
-    done = run("-q", "poison", "train.csv", "test.csv", *LABEL, "-o", "p.csv", "--json")
+    done = run("-q", "poison", "train.csv", "test.csv", "--label", "churn", "-o", "p.csv", "--json")
     assert done.code == 0
     blank = [cell["row"] for cell in json.loads(done.out)["cells"] if cell["column"] == "age"]
     expected = [3.1, None, 5.05, 6.4, 33.0, 6.1]

@@ -1,7 +1,6 @@
 """An index that is changed, added, saved and loaded is the index of the table that is meant.
 
-``NULLPROOF_FLIPS`` sets how many bits of a saved file are flipped one by one, ``NULLPROOF_STEPS`` how many
-chains of changes are tried.
+``NULLPROOF_STEPS`` sets how many chains of changes are tried.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +27,6 @@ from nullproof import CountIndex, NullproofError, poison
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
 ROWS: list[tuple[Any, ...]] = [("a", None), ("a", "x"), ("b", {"x", "y"}), ("b", "y")]
 LABELS = ["yes", "yes", "no", "no"]
-N_FLIPS = int(os.environ.get("NULLPROOF_FLIPS", "400"))
 
 
 def small_index() -> CountIndex:
@@ -317,50 +314,14 @@ def test_texts_that_look_like_the_file_come_back(tmp_path: Path) -> None:
     assert CountIndex.load(path) == before
 
 
-def damages(whole: bytes, other: bytes) -> Iterator[bytes]:
-    """The bytes of a file cut, lengthened, with blocks swapped, wiped or from another file."""
-    size, rng = len(whole), np.random.default_rng(0)
-    yield from (whole[:cut] for cut in {0, 3, 4, 8, 11, 12, 40, size // 2, *range(size - 20, size)})
-    yield from (whole[cut:] for cut in (1, 4, size // 2, size - 12, size - 8))
-    yield from (whole + more for more in (b"\0", b"PAR1", bytes(4096), whole, other))
-    yield from (b"\0" + whole, b"PAR1" + whole, other + whole)
-    for _ in range(60):
-        a, b, c = sorted(rng.integers(0, size + 1, 3).tolist())
-        yield whole[:a] + whole[b:c] + whole[a:b] + whole[c:]
-        yield whole[:a] + bytes(b - a) + whole[b:]
-        yield whole[:a] + rng.bytes(b - a) + whole[b:]
-        yield whole[:a] + other[a:]
-        yield whole[:a] + other[a:b] + whole[b:]
-        yield whole[:a] + other[max(0, len(other) - (size - a)) :]
-    for bit in np.random.default_rng(0).choice(size * 8, min(N_FLIPS, size * 8), replace=False):
-        damaged = bytearray(whole)
-        damaged[bit // 8] ^= 1 << bit % 8
-        yield bytes(damaged)
-
-
-def test_damaged_files_are_refused(tmp_path: Path) -> None:
-    """Whatever happened to its bytes, a file is refused in one sentence or is the index it was."""
-    path = tmp_path / "a.index"
-    (odd_index() + odd_index()).save(path)
-    other = path.read_bytes()
-    odd_index().save(path)
-    whole = path.read_bytes()
-    n_refused = 0
-    for damaged in damages(whole, other):
-        if damaged in (whole, other):
-            continue
-        path.write_bytes(damaged)
-        with pytest.raises(NullproofError) as refused:
-            CountIndex.load(path)
-        assert str(refused.value).startswith(str(path))
-        assert "; " in str(refused.value)
-        assert "\n" not in str(refused.value)
-        n_refused += 1
-    assert n_refused > 300
-
-
 @pytest.mark.parametrize(
-    ("version", "said"), [(1, "count the table again"), (9, "install a newer nullproof")]
+    ("version", "said"),
+    [
+        (1, "has format 1 .* count the table again"),
+        # Its records of columns had no texts that were taken as missing.
+        (7, "has format 7 .* count the table again"),
+        (9, "install a newer nullproof"),
+    ],
 )
 def test_other_formats_are_refused(tmp_path: Path, version: int, said: str) -> None:
     """A whole file of another version of the format says what to do."""

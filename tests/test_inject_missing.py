@@ -98,6 +98,8 @@ test_wrong_options_are_told = refuses(
     ({"rate": 1.5}, "from 0 to 1"),
     ({"rate": float("nan")}, "from 0 to 1"),
     ({"features": ["height"]}, "height"),
+    ({"features": 0.2}, "the names of the columns"),
+    ({"features": []}, "the names of the columns"),
     ({"features": ["churn"], "label": "churn"}, "churn"),
     ({"label": "chrun"}, "chrun"),
     ({"table": np.zeros((2, 2))}, "not a data frame"),

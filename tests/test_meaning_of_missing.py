@@ -20,11 +20,18 @@ from support.command_line import Runner
 from support.index_view import counts
 from support.refusing import refuses
 
-from nullproof import CertifiedNB, CountIndex, NullproofError, NullproofWarning, certify, tolerance
+from nullproof import (
+    CertifiedNB,
+    CountIndex,
+    NullproofError,
+    NullproofWarning,
+    certify,
+    report,
+    tolerance,
+)
 
 RNG = random.Random(36)
 LABELS = ["p", "q"]
-TWO = CountIndex.from_rows([("a",), ("b",)], LABELS)
 
 
 def noticed(table: Any, label: str = "y", **options: Any) -> tuple[CountIndex, list[str]]:
@@ -168,7 +175,10 @@ def test_ids_leaks_and_misspelt_labels() -> None:
     index, said = noticed(frame)
     assert index.features == ("income", "outcome")
     assert noticed(frame.lazy())[0] == index
-    assert any("'outcome' alone gives the label" in one for one in said)
+    assert "'outcome' alone gives the label" in said[0]
+    document = report(index, frame).document
+    assert document["finding"].startswith("'outcome' alone gives the label")
+    assert document["next"]["text"].endswith('leave it out: --ignore "outcome"')
     with pytest.raises(NullproofError, match="did you mean 'PassengerId'"):
         CountIndex.from_table(frame, "passengerid")
 
@@ -207,11 +217,9 @@ def test_the_index_describes_its_columns(run: Runner, folder: Path) -> None:
 
 test_limits = refuses(
     "What is beyond the limits is rejected in one sentence.",
-    lambda ask, *given: ask(*given),
-    *((lambda a: certify(TWO, ("a",), alpha=a), alpha, "alpha") for alpha in (1e-7, 1e7)),
-    (lambda: certify(TWO, ("a",), prior=[1e-10, 1]), "prior"),
-    (CountIndex.from_codes, np.zeros((1, 20_001), np.int8), ["p"], "20,001 columns"),
-    (CountIndex.from_codes, np.zeros((10_001, 1), np.int8), np.arange(10_001), "10,001 different"),
+    CountIndex.from_codes,
+    (np.zeros((1, 20_001), np.int8), ["p"], "20,001 columns"),
+    (np.zeros((10_001, 1), np.int8), np.arange(10_001), "10,001 different"),
 )
 
 

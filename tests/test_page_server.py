@@ -185,6 +185,20 @@ def test_a_waiting_analysis_keeps_its_table(tmp_path: Path) -> None:
         until(lambda: len([*server.folder.iterdir()]) == 1)
 
 
+def test_a_result_is_there_for_who_waits_for_it(tmp_path: Path) -> None:
+    """Where results fill the memory, one that is ready now stays, whoever asked for another meanwhile."""
+    with served(tmp_path, memory=1) as server:
+        client, small = server.client, upload(server.client, HOLES)["id"]
+        endless = upload(client, endless_table())["id"]
+        orders = [{"table": table, "label": "y"} for table in (small, endless, endless)]
+        first, *others = [client.post("/api/analyses", json=order).json()["id"] for order in orders]
+        # The third begins when the first is over.
+        until(lambda: state(client, others[-1])["state"] == "working")
+        assert state(client, first)["state"] == "done"
+        for name in others:
+            client.delete(f"/api/analyses/{name}")
+
+
 @pytest.fixture
 def short_path() -> Iterator[Path]:
     """A folder whose path is short enough for sockets, as that of most systems is."""

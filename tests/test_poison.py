@@ -293,33 +293,6 @@ def test_progress_and_interrupts() -> None:
 
 # Tables of every library --------------------------------------------------------------------------
 
-FRAME = {
-    "colour": ["red", "red", "blue", "red", "blue", "blue", "blue", "red"],
-    "size": [1, 2, 9, 2, 8, 9, 9, 1],
-    "weight": [0.5, 0.25, 7.5, 0.5, 8.0, 7.0, 7.5, None],
-    "kind": ["a", "a", "b", "a", "b", "b", "b", "a"],
-}
-
-
-@pytest.mark.parametrize("types", [{}, {"size": "Int64", "colour": "category"}])
-def test_frames_keep_their_index_and_types(types: dict[str, str]) -> None:
-    """Untouched columns keep their types, as do all that are altered, and rows keep their names."""
-    frame = pd.DataFrame(FRAME, index=[*range(10, 90, 10)]).astype(types)
-    index = CountIndex.from_table(frame, "kind")
-    point = {"colour": "red", "size": 1, "weight": 0.5}
-    attack = poison(index, [point], alpha=0)
-    poisoned, altered = attack.apply(frame), attack.altered(frame)
-    assert list(poisoned.index) == list(frame.index)
-    changed = [name for _, name in attack.cells(frame)]
-    untouched = [name for name in frame if name not in changed]
-    assert (poisoned[untouched].dtypes == frame[untouched].dtypes).all()
-    assert (altered.dtypes == frame.dtypes).all()
-    assert not altered.isna().any(axis=None)
-    counted = CountIndex.from_table(poisoned, "kind", like=index)
-    assert counted == attack.index_after
-    assert not certify(counted, [point], alpha=0).certain[0]
-
-
 TRAIN = pd.DataFrame(
     {
         "id": [f"r{i}" for i in range(6)],

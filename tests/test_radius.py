@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -13,11 +12,10 @@ import pandas as pd
 import polars as pl
 import pytest
 from support.amounts import n_tables, seeded
-from support.attack_oracle import View, WrongCells, fewest_cells, radius_of, smallest_first, views
+from support.attack_oracle import WrongCells, fewest_cells, radius_of, smallest_first, views
 from support.attack_tables import attack_case, large_points, large_table, tiny_case
 from support.counted import index_of, index_of_codes, options_of
 from support.large_counts import index_from_counts, two_labels
-from support.refusing import refuses
 from support.strategies import EXTREME_ALPHAS, Case
 
 from nullproof import radius
@@ -100,51 +98,6 @@ def test_hundreds_of_rows(chunk: int) -> None:
         assert_consistent(found)
         n_attacked += sum(3 < size < math.inf for size in expected)
     assert n_attacked > 20
-
-
-def near_ties(rng: random.Random, n_tables: int) -> list[Any]:
-    """Draw two labels whose products of counts are equal or nearly so; then a few cells decide."""
-    found: list[Any] = []
-    while len(found) < n_tables:
-        d, size = rng.randint(2, 5), rng.choice([60, 600, 6000])
-        rival = [rng.randint(size // 3, size - 9) for _ in range(d)]
-        winner = rng.sample(rival, d)
-        for _ in range(rng.randint(0, 2)):
-            winner[rng.randrange(d)] += rng.randint(0, 4)
-        sizes = (size, size)
-        views = {
-            name: View(Fraction(1), (*own,), (*own,), (*own,), tuple(size - c for c in own))
-            for name, own in (("L0", winner), ("L1", rival))
-        }
-        found.append((sizes, winner, rival, views))
-    return found
-
-
-def test_ties_and_near_ties() -> None:
-    """Products that logarithms can hardly tell apart, or that are equal, are compared exactly."""
-    rng = seeded("ties")
-    n_open = n_few = 0
-    for sizes, winner, rival, seen in near_ties(rng, 60):
-        index = two_labels(sizes, winner, rival)
-        alpha = rng.choice([Fraction(0), Fraction(1), Fraction(1, 3)])
-        _, expected = radius_of(few_steps(seen), alpha, smallest_first)
-        found = np.asarray(radius(index, ("0",) * len(winner), alpha=alpha))
-        assert found.tolist() == [expected], (sizes, winner, rival, alpha)
-        n_open += expected == 0
-        n_few += 0 < expected < 6
-    assert n_open > 3
-    assert n_few > 10
-
-
-def few_steps(views: dict[str, View], most: int = 60) -> dict[str, View]:
-    """Let the walk stop after a few steps; the radius must be smaller."""
-    return {
-        name: view._replace(
-            n_lower=tuple(min(n, most) for n in view.n_lower),
-            n_raise=tuple(min(n, most) for n in view.n_raise),
-        )
-        for name, view in views.items()
-    }
 
 
 def greedy(counts: list[int], n_cells: int, step: int, end: int) -> list[int]:
@@ -296,13 +249,3 @@ def test_nothing_to_do() -> None:
     assert "0 of 0 predictions" in repr(nothing)
     tied = radius(index, ("0", "0"), alpha=0)
     assert (tied.radius.tolist(), tied.label.tolist(), tied.rival.tolist()) == ([0], [None], [None])
-
-
-test_wrong_options = refuses(
-    "What no radius can be given for is refused in one sentence that names it.",
-    lambda options: radius(two_labels((5, 1), (3, 3), (0, 1)), ("0", "0"), **options),
-    ({"threat": "labels"}, "threat"),
-    ({"alpha": -1}, "alpha"),
-    ({"prior": [1]}, "prior"),
-    ({"own_missing": "guess"}, "own_missing"),
-)

@@ -311,8 +311,18 @@ def test_the_weakest_of_many_points() -> None:
     assert shown == order[:40]
     asked = report(index, points, limit=40, also=[order[1000], order[3]], alpha=0)
     assert [point["point"] for point in asked.document["points"]] == [*order[:40], order[1000]]
-    assert asked.document["sample"]["n_asked"] == 1
+    assert asked.document["sample"]["n_weakest"] == 40
+    assert asked.document["sample"]["asked"] == sorted([order[1000], order[3]])
     assert "The 40 weakest of 3,000 rows and 1 asked for" in asked.html()
+    # Markdown lists fewer, but what was asked for.
+    also = [order[30], order[1000], order[3]]
+    brief = report(index, points, limit=40, also=also, alpha=0).markdown()
+    assert "The 20 weakest of 3,000 rows and 2 asked for" in brief
+    assert "As HTML this report lists 41." in brief
+    for place in also:
+        assert f"\n| {place:,} | " in brief
+    alone = report(index, points, limit=0, also=also[:1], alpha=0)
+    assert "1 of 3,000 rows, asked for: how far" in alone.html()
     assert report(index, points, limit=40, alpha=0).document == document
     assert report(index, points[:50], limit=0, alpha=0).document["points"] == []
     with pytest.raises(NullproofError, match="limit is -1"):

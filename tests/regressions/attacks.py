@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 from support.large_counts import index_from_counts, two_labels
@@ -67,11 +65,8 @@ ASK: dict[str, Callable[..., Any]] = {
 }
 
 
-def check(case: Case | TableCase) -> None:
+def check(case: Case) -> None:
     """Ask the question and compare; of a refusal, the expected parts must be in the sentence."""
-    if isinstance(case, TableCase):
-        check_table(case)
-        return
     found = ASK[case.ask](case.make(), case.points, **case.options)
     if case.ask == "refused":
         assert all(part in found for part in case.expected), found
@@ -120,7 +115,7 @@ SMALL = _rows(
 )
 MIXED = _rows([("a", "x")] * 6 + [("b", "y")] * 5 + [("a", "y")] * 3, ["yes"] * 7 + ["no"] * 7)
 
-CASES: dict[str, Case | TableCase] = {
+CASES: dict[str, Case] = {
     "T6: neither raising nor lowering alone is the cheapest": Case(
         partial(two_labels, (5, 1), (3, 3, 3), (0, 1, 1)),
         "steps",
@@ -211,70 +206,5 @@ CASES: dict[str, Case | TableCase] = {
                 "table": pl.DataFrame({"x": ["a", "b"] * 3, "y": [*"AABBAB"]}),
             }
         },
-    ),
-}
-
-
-# Tables that come back ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class TableCase:
-    """A table, its label, a point to poison, and what must hold of the poisoned table."""
-
-    table: Any
-    label: str
-    point: Mapping[str, Any]
-    holds: Callable[[Any, Any], bool]
-    located: bool = False
-
-
-def check_table(case: TableCase) -> None:
-    """Poison a point, count the poisoned table again, and look at its other cells."""
-    index = CountIndex.from_table(case.table, case.label, binning="none")
-    attack = poison(index, [case.point])
-    poisoned = attack.apply(case.table)
-    assert CountIndex.from_table(poisoned, case.label, like=index) == attack.index_after
-    assert case.holds(case.table, poisoned)
-    if case.located:
-        lazy = case.table.with_row_index("id").lazy()
-        cells = attack.locate(lazy, key="id")
-        assert sorted((int(row), name) for row, name in cells) == sorted(attack.cells(case.table))
-
-
-def _same_where_known(before: pl.DataFrame, after: pl.DataFrame) -> bool:
-    kept = [
-        a == b
-        for name in before.columns
-        for a, b in zip(before[name].to_physical(), after[name].to_physical(), strict=True)
-        if b is not None
-    ]
-    return before.schema == after.schema and all(kept)
-
-
-_DAYS: list[Any] = [dt.date(2024, 1, 1)] * 3 + [dt.date(2024, 1, 2)] * 3
-
-CASES |= {
-    **{
-        f"labels that {are}": TableCase(
-            pl.DataFrame({"x": [*"aaabbb"], "z": [*"ppqqpq"], "y": labels}),
-            "y",
-            {"x": "a", "z": "p"},
-            _same_where_known,
-            located=True,
-        )
-        for are, labels in (
-            ("are dates", _DAYS),
-            ("look like numbers", ["01"] * 3 + ["1"] * 3),
-            ("are whole numbers", [1, 1, 1, 2, 2, 2]),
-        )
-    },
-    "a column of pandas that is untouched keeps its type": TableCase(
-        pd.DataFrame({"x": [1, 1, 1, 2, 2, 2], "z": [*"ppqqpq"], "y": [*"AAABBB"]}),
-        "y",
-        {"x": 1, "z": None},
-        lambda before, after: (
-            before["z"].equals(after["z"]) and before["y"].dtype == after["y"].dtype
-        ),
     ),
 }

@@ -45,6 +45,7 @@ def _check_answer(case: Answer) -> None:
         with pytest.raises(NullproofError) as caught:
             cleaner.fill({(2, "x"): case.answer})
         assert all(part in str(caught.value) for part in case.holds), str(caught.value)
+        assert len(str(caught.value)) < 400
         return
     cleaner.fill(case.before)
     cleaner.fill({(2, "x"): case.answer})
@@ -155,6 +156,12 @@ CASES: dict[str, Answer | OtherTable | Asked] = {
         for written in ("1_0", "٣", "Infinity")
     },
     "a list of one value": Answer([1, 9, None, 20], [9], ["values"], refused=True),
+    "a text of thousands of letters where a number belongs": Answer(
+        _SMALL, "x" * 9000, ["xxx…", "number"], refused=True, binning="uniform"
+    ),
+    "a text of thousands of letters that is no value": Answer(
+        ["p", "q", None, "p"], "x" * 9000, ["xxx…", "values"], refused=True
+    ),
     "a fraction after a whole number": Answer(
         [1, None, None, 20, 7], "4.5", [1, 7, 4.5, 20, 7], binning="uniform", before={(1, "x"): "7"}
     ),

@@ -472,38 +472,4 @@ CASES: dict[str, Case] = {
     "the true label of one point may come in a list": Case(
         "right", [("a", "x")], [True], [("a", "x"), ("b", "y")], "AB"
     ),
-    # What is refused --------------------------------------------------------------------------------
-    **{
-        f"alpha {alpha!r}": Case(
-            "refuse", [("a",)], [True], [("a",)], "A", options={"alpha": alpha}
-        )
-        for alpha in (
-            -1,
-            -0.1,
-            math.inf,
-            math.nan,
-            "1",
-            None,
-            Fraction(-1, 9),
-            Fraction(10**40 + 1, 10**40),
-        )
-    },
-    "a key that names nothing": Case(
-        "refuse", [("a",)], [True], [("a",), ("b",)], "AB", options={"key": 5}
-    ),
-    **{
-        f"prior {prior!r}": Case(
-            "refuse", [("a",)], [True], [("a",), ("b",)], "AB", options={"prior": prior}
-        )
-        for prior in (
-            [0, 0],
-            [1],
-            [1, 1, 1],
-            "even",
-            [1, -1],
-            [1, math.nan],
-            [1, "1"],
-            np.array(0.5),
-        )
-    },
 }

@@ -108,9 +108,10 @@ class Asked:
         error: str | None = found["error"]
         return error
 
-    def addresses(self) -> dict[str, Any]:
-        """What can be asked, as the application describes itself."""
-        found: dict[str, Any] = json.loads(self("GET", "/openapi.json").content)["paths"]
+    def fields_of_an_order(self) -> dict[str, Any]:
+        """Every field of an order, as the application describes it."""
+        described = json.loads(self("GET", "/openapi.json").content)
+        found: dict[str, Any] = described["components"]["schemas"]["Order"]["properties"]
         return found
 
     def fine(self, *request: Any, **more: Any) -> Answer:

@@ -83,7 +83,7 @@ def cleaning_case(rng: random.Random, n_worlds: int = 130) -> Case:
     while True:
         case = attack_case(rng, max_rows=9, max_features=3, n_points=3)
         points = tuple(completed(point) for point in case.points)
-        case = replace(case, points=points, weights=None)
+        case = replace(case, points=points)
         sizes = [len(case.domains[j]) for _, j in holes(case)]
         if sizes and len(sizes) <= 7 and math.prod(sizes) <= n_worlds:
             return case

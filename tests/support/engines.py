@@ -108,7 +108,8 @@ def spark_connect() -> Iterator[Any]:
         from pyspark.sql.connect.session import SparkSession
 
         name = "org.apache.spark.sql.connect.service.SparkConnectService$"
-        port = getattr(getattr(session._jvm, name), "MODULE$").localPort()
+        java = session._jvm  # noqa: SLF001 (the only way to the port)
+        port = getattr(getattr(java, name), "MODULE$").localPort()
         remote = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
         remote.conf.set("spark.sql.session.timeZone", "America/New_York")
         try:

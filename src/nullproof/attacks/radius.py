@@ -89,7 +89,7 @@ def radius(
     >>> found = radius(index, [("a", "x"), ("b", "y"), ("b", "x")])
     >>> found
     Radii: 3 of 3 predictions are certain
-      the weakest breaks after 2 cells, half of those that can break take 2 or more
+      the weakest breaks after 2 cells, half of those that can be broken take 2 or more
     >>> np.asarray(found)
     array([6., 2., 2.])
     >>> found.rival.tolist(), found.n_raise.tolist(), found.n_lower.tolist()
@@ -342,9 +342,7 @@ class Radii(Result[Radius]):
         if len(finite):
             said += f"; the weakest breaks after {many(int(finite.min()), self.threat[:-1])}"
         if len(finite) > 1:
-            said += (
-                f", half of those that can break take {rounded(float(np.median(finite)))} or more"
-            )
+            said += f", half of those that can be broken take {rounded(float(np.median(finite)))} or more"
         if n_safe:
             said += f"; no attack exists for {n_safe:,} of them"
         n_left = int(np.isnan(self.radius).sum())

@@ -31,7 +31,7 @@ from nullproof.model.parameters import Alpha, Bias, Prior
 from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.odds.filling import refuse
 from nullproof.results.files import write_whole
-from nullproof.words import many, some
+from nullproof.words import cut, many, some
 
 Rows = NDArray[np.intp]
 _FORMAT, _VERSION = "nullproof cleaning", 2
@@ -360,22 +360,23 @@ def _read_answer(schema: Schema, j: int, value: Any) -> tuple[Any, int]:
     feature, missing = schema.features[j], schema.missing
     if is_missing(value):
         raise NullproofError("it is missing too")
+    said = cut(repr(value))
     plain = _typed(feature, value) if isinstance(value, str) else value
     # Such as a -999 that was named.
     rule = missing.settled(feature.name, feature.kind, feature.domain, in_file=False)
     if rule.is_missing(text(plain)):
-        raise NullproofError(f"{value!r} means missing in this table")
+        raise NullproofError(f"{said} means missing in this table")
     try:
         encoded = encode(feature, read_column(feature.name, [plain]))
     except NullproofError as problem:
-        raise NullproofError(f"{value!r} does not fit: {problem}") from None
+        raise NullproofError(f"{said} does not fit: {problem}") from None
     code = int(encoded.codes[0])
     # A bin accepts any number between its edges, but some columns hold only a few numbers.
     is_odd = feature.shows_single_values and text(plain) not in feature.codes
     several = isinstance(plain, list | tuple | set | frozenset | np.ndarray)
     if several or is_odd or not 0 <= code < feature.n_values:
         raise NullproofError(
-            f"{value!r} is not one of the values of {feature.name!r} ({some(feature.values, 6)})"
+            f"{said} is not one of the values of {feature.name!r} ({some(feature.values, 6)})"
         )
     return plain, code
 
@@ -400,5 +401,5 @@ def _typed(feature: Feature, written: str) -> Any:
         raise NullproofError(f"{written!r} is a range of {feature.name!r}; write the number itself")
     kinds = {"number": "a number", "code": "a whole number", "date": "a date"}
     raise NullproofError(
-        f"{written!r} is not {kinds.get(feature.kind, 'true or false')}, as {feature.name!r} needs"
+        f"{cut(repr(written))} is not {kinds.get(feature.kind, 'true or false')}, as {feature.name!r} needs"
     )

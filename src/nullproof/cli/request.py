@@ -90,6 +90,8 @@ class Request(SimpleNamespace):
             )
         if self._like is None:
             warn_of_companion(self.train)
+            # An opened table has taken the spellings, so that it would not miss these columns.
+            self._options.refuse_unknown_columns(self._table.names)
         return CountIndex.from_table(self._table, self._label, like=self._like, **self._for_opened)
 
     @property

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 # How many lines a table shows without --all.
 SHOWN = 20
+_FEW = 3
 _POINTS = "points: --all shows them, --json or -o FILE writes them all"
 _STYLES = {"certain": "green", "holds": "cyan", "open": "yellow"}
 _SIDES = {1: "green", -1: "yellow", 0: ""}
@@ -180,7 +181,9 @@ def show_certificates(display: Display, result: Certificates) -> None:
         display.say(f"\n{_BIAS}", "dim")
     if len(result):
         display.say("\nThe points, weakest first:\n")
-    display.show_rows(*result.shown_rows(display.limit(), display.first))
+    # Nobody reads a list of rows that are all certain.
+    usual = SHOWN if result.n_of("certain") < len(result) else _FEW
+    display.show_rows(*result.shown_rows(display.limit(usual), display.first))
 
 
 def headline(result: Certificates) -> Text:
@@ -252,7 +255,7 @@ def _remarks(result: Certificates) -> list[str]:
     if result.truth is not None and result.truth.everything.n < len(result):
         n_unknown = len(result) - result.truth.everything.n
         lines.append(
-            f"{many(n_unknown, 'point')} without a label from TRAIN: not counted as right or wrong."
+            f"{many(n_unknown, 'point')} without a known label: predicted, not counted as right or wrong."
         )
     n_points, how = int((result.n_own_missing > 0).sum()), result.points.own_missing
     if not n_points:

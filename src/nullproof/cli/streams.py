@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 # Characters that control the terminal or reverse text: C0 except tabs and line ends, C1, bidi marks.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-# A Python option before its flag: ``keep=("id",) or --keep "id"``, ``keep or --keep``.
-_KEYWORD = re.compile(r"""\w+=(?:\((?:[^()"]|"[^"]*")*\)|"\w*") or (?=--)|\b(\w+) or (?=--)""")
 # No remaining time is shown before this: the estimate would be too rough.
 _SECONDS = 2.0
 
@@ -34,15 +32,6 @@ _SECONDS = 2.0
 def harmless(text: str) -> str:
     """Return a text without characters that control a terminal."""
     return _CONTROL.sub("\ufffd", text)
-
-
-def in_flags(text: str) -> str:
-    """Return a notice with its options written only as flags.
-
-    >>> in_flags('to keep it: keep=("id",) or --keep "id"; to cut: binning="uniform" or --binning uniform')
-    'to keep it: --keep "id"; to cut: --binning uniform'
-    """
-    return _KEYWORD.sub("", text)
 
 
 def echo(line: str) -> None:
@@ -96,6 +85,9 @@ class Screen:
         self, message: Warning | str, category: type[Warning], *_: Any, **__: Any
     ) -> None:
         """Record one of our warnings and, unless -q was given, print it once, wrapped between words."""
+        # Loaded by whatever gives a notice; help needs none of it.
+        from nullproof.data.notices import in_flags
+
         line = in_flags(str(message))
         if not issubclass(category, NullproofWarning) or line in self.notices:
             return

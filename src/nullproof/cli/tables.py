@@ -57,7 +57,7 @@ def write_repaired(request: Request, work: Work) -> None:
 def _write_altered(request: Request, index: CountIndex, path: Path, frame: Any, what: str) -> None:
     """Write the altered TRAIN in the format of its ending, and the counts of the original beside it."""
     if path.suffix == ".csv":
-        frame = _with_clear_points(frame, index.schema.formats)
+        frame = _with_plain_dates(_with_clear_points(frame, index.schema.formats))
     write = frame.write_csv if path.suffix == ".csv" else frame.write_parquet
     companion = write_with_companion(index, path, write)
     train = "standard input" if request.train == "-" else request.train
@@ -73,6 +73,12 @@ def _with_clear_points(frame: pl.DataFrame, formats: tuple[tuple[str, str], ...]
     names = [name for name, form in formats if form == COMMA and frame.schema[name].is_float()]
     thousands = r"^(-?[1-9][0-9]{0,2}\.[0-9]{3})$"
     return frame.with_columns(pl.col(names).cast(pl.String).str.replace(thousands, "${1}0"))
+
+
+def _with_plain_dates(frame: pl.DataFrame) -> pl.DataFrame:
+    """Write dates without a time where none of them has one."""
+    days = [column.cast(pl.Date) for column in frame if column.dtype == pl.Datetime]
+    return frame.with_columns(day for day in days if (day == frame[day.name]).all())
 
 
 def _as_read(request: Request) -> Any:

@@ -25,7 +25,7 @@ from nullproof.data.schema import ColumnRecord, Feature, Schema
 from nullproof.errors import NullproofError, notice
 from nullproof.results.files import write_together, write_whole
 
-VERSION = 7
+VERSION = 8
 # Most counts that an index may hold take less than half of this.
 _LARGEST = 1 << 30
 _START = b"nullproof index "

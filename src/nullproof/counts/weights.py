@@ -60,8 +60,10 @@ def with_learned_weights(
     weights[several] = np.ceil(_optimal_weights(leads) * ONE - 0.5 - 1e-6 * ONE)
     n_zero = int(np.count_nonzero(weights == 0))
     if not quiet and index.n_open[weights == 0].any():
+        n_all = int(index.label_counts.sum())
+        of_all = f"of {n_all:,} " if n_rows < n_all else ""
         notice(
-            f"Weights learned from {n_rows:,} rows; {n_zero:,} of {len(features):,} columns have "
+            f"Weights learned from {n_rows:,} {of_all}rows; {n_zero:,} of {len(features):,} columns have "
             "weight 0, their missing cells cannot matter"
         )
     weighted = (

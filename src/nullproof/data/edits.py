@@ -372,6 +372,10 @@ def _chosen_features(
         raise NullproofError("the table has no column besides the label; give at least one feature")
     if features is None:
         return names
-    wanted = [features] if isinstance(features, str) else list(features)
+    wanted = [features] if isinstance(features, str) else features
+    if not isinstance(wanted, Collection) or not len(wanted):
+        raise NullproofError(
+            f"features is {features!r}; give the names of the columns to blank cells of, or None for all"
+        )
     refuse_unknown(wanted, names, "features")
     return [name for name in names if name in wanted]

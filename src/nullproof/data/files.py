@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 KINDS = "CSV, TSV, Parquet, Arrow, Excel (.xlsx) or ARFF file"
+# What to do about title lines.
+SKIP_LINES = "leave out lines above the header with skip_rows= or --skip-rows"
 _FORMS = {
     b"PAR1": "a Parquet file",
     b"ARROW1": "an Arrow file",
@@ -310,9 +312,8 @@ def _explaining(content: Content) -> Iterator[None]:
         said = re.sub(r"\s(The current offset|You might want|Consider) .*", "", said)
         if "more fields than defined" in said or "n_extra" in said:
             raise content.error(
-                "is ragged: a row has more fields than the header; mend that row, or quote values that "
-                "contain the separator; lines above the header are left out with skip_rows= or "
-                "--skip-rows"
+                "is ragged: a row has more fields than the header; mend that row, quote values that "
+                f"contain the separator, or {SKIP_LINES}"
             ) from problem
         if "CSV malformed" in said or 'could not parse `"' in said:
             raise _unclosed_quote(content) from problem
@@ -468,8 +469,7 @@ def _full_rows(content: Content, header: Header) -> bytes:
                 raise content.error(
                     f"is ragged: line {line + header.n_lines} has "
                     f"{many(len(row), 'field')}, the {'header' if header.is_written else 'first row'} has "
-                    f"{width}; mend that line, or leave out lines above the header with skip_rows= or "
-                    "--skip-rows"
+                    f"{width}; mend that line, or {SKIP_LINES}"
                 )
             writer.writerow(row)
     return buffer.getvalue().encode()
@@ -490,7 +490,7 @@ def _named_columns(frame: pl.DataFrame, header: Sequence[str], where: str) -> pl
     if n_unnamed > 1:
         raise NullproofError(
             f"{where} has {n_unnamed} columns with cells but without a name; give each column its own "
-            "name, or leave out lines above the header with skip_rows= or --skip-rows"
+            f"name, or {SKIP_LINES}"
         )
     return pl.DataFrame(kept)
 

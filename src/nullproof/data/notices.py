@@ -200,22 +200,24 @@ def refuse_nothing(schema: Schema) -> None:
 _SENTENCES = {
     "keep": "left out, since {they} name{s} the rows: {columns}; to keep {them}: {call}",
     "missing_is_value": "being missing says much about the label in {columns}; if a blank is an answer "
-    "there, count it as a value: {call}",
-    "ignore": "{columns} alone give{s} the label in over 99.9 % of the rows; if {they} would not be known "
-    "for a new point, leave {them} out: {call}",
+    "there, and known before the label is, count it as a value: {call}",
+    "ignore": "{columns} alone give{s} the label in over 99.9 % of the rows, so the answers say little "
+    "unless {they} {is_are} known for a new point; otherwise leave {them} out: {call}",
 }
 
 
 def notify(index: Counted) -> None:
     """Warn, with `NullproofWarning`, about problems of a table."""
+    # First, problems that make all answers worthless.
     for said in (
+        *_about("ignore", leaks(index)),
+        *_labels_alike(index.schema),
         *_empty_columns(index.schema),
         *_about("keep", index.schema.left_out),
         *no_part_notice(index, least=NOTABLE),
         *_texts_among_numbers(index.schema),
         *_spellings(index.schema),
         *_about("missing_is_value", _telling_blanks(index)),
-        *_about("ignore", _leaks(index)),
         *_values_alike(index.schema),
         *_labels(index),
     ):
@@ -225,6 +227,8 @@ def notify(index: Counted) -> None:
 def standing_notices(index: Counted) -> list[str]:
     """Return the notices that apply to every question about an index."""
     return [
+        *_about("ignore", leaks(index)),
+        *_labels_alike(index.schema),
         *_about("keep", index.schema.left_out),
         *no_part_notice(index),
         *_texts_among_numbers(index.schema),
@@ -235,9 +239,10 @@ def standing_notices(index: Counted) -> list[str]:
 
 def _about(option: str, names: Collection[str]) -> Iterator[str]:
     if names:
-        they, them, s = ("it", "it", "s") if len(names) == 1 else ("they", "them", "")
+        words = ("it", "it", "is", "s") if len(names) == 1 else ("they", "them", "are", "")
+        said = dict(zip(("they", "them", "is_are", "s"), words, strict=True))
         listed, call = _columns(names), _call(option, names)
-        yield _SENTENCES[option].format(columns=listed, call=call, they=they, them=them, s=s)
+        yield _SENTENCES[option].format(columns=listed, call=call, **said)
 
 
 def no_part_notice(index: Counted, least: float = 0.0) -> Iterator[str]:
@@ -327,7 +332,7 @@ def _telling_blanks(index: Counted) -> list[str]:
     return [name for _, name in sorted(found, key=lambda entry: entry[0])]
 
 
-def _leaks(index: Counted) -> list[str]:
+def leaks(index: Counted) -> list[str]:
     """Return the columns that alone give the label in over 99.9 % of the rows."""
     n_rows = int(index.label_counts.sum())
     if n_rows <= 5 * FEW or int(index.label_counts.max()) > 0.99 * n_rows:
@@ -341,19 +346,33 @@ def _leaks(index: Counted) -> list[str]:
     return found
 
 
+def _alike(texts: Sequence[str]) -> Iterator[str]:
+    """Return the groups of texts that differ only in case or in spaces around them."""
+    groups: dict[str, list[str]] = {}
+    for written in texts if len(texts) <= _MANY_TEXTS else ():
+        groups.setdefault(written.strip().casefold(), []).append(written)
+    for group in groups.values():
+        if len(group) > 1:
+            yield cut(", ".join(map(repr, sorted(group))), _LONGEST)
+
+
+def _labels_alike(schema: Schema) -> Iterator[str]:
+    found = [*_alike([label for label in schema.labels if isinstance(label, str)])]
+    if found:
+        yield (
+            f"labels in {cut(schema.label_name, _LONGEST)!r} differ only in case or spaces "
+            f"({_listed(found, '; ')}) and count as different labels; write them alike first"
+        )
+
+
 def _values_alike(schema: Schema) -> Iterator[str]:
-    """Name values that differ only in case or in spaces around them, first those of the label."""
-    columns = [(schema.label_name, [label for label in schema.labels if isinstance(label, str)])]
-    columns += [(f.name, list(f.values)) for f in schema.features if f.kind == "category"]
-    found = []
-    for name, texts in columns:
-        groups: dict[str, list[str]] = {}
-        for written in texts if len(texts) <= _MANY_TEXTS else ():
-            groups.setdefault(written.strip().casefold(), []).append(written)
-        for group in groups.values():
-            if len(group) > 1:
-                shown = cut(", ".join(map(repr, sorted(group))), _LONGEST)
-                found.append(f"{shown} in {cut(name, _LONGEST)!r}")
+    """Name values of features that differ only in case or in spaces around them."""
+    found = [
+        f"{group} in {cut(feature.name, _LONGEST)!r}"
+        for feature in schema.features
+        if feature.kind == "category"
+        for group in _alike(feature.values)
+    ]
     if found:
         yield (
             f"{_listed(found, '; ')} differ only in case or spaces and count as different values; if they "
@@ -378,6 +397,9 @@ def _labels(index: Counted) -> Iterator[str]:
 
 
 # Wording.
+
+# A Python option before its flag: ``keep=("id",) or --keep "id"``, ``keep or --keep``.
+_KEYWORD = re.compile(r"""\w+=(?:\((?:[^()"]|"[^"]*")*\)|"\w*") or (?=--)|\b(\w+) or (?=--)""")
 
 # By text, the columns that hold it.
 Places = dict[str, list[str]]
@@ -416,6 +438,15 @@ def _call(option: str, names: Iterable[str]) -> str:
     python = ", ".join(f'"{name}"' for name in shown) + "," * (len(shown) == 1)
     flag = "--" + option.replace("_", "-")
     return f"{option}=({python}) or " + " ".join(f"{flag} {in_shell(name)}" for name in shown)
+
+
+def in_flags(text: str) -> str:
+    """Return a notice with its options written only as flags.
+
+    >>> in_flags('to keep it: keep=("id",) or --keep "id"; to cut: binning="uniform" or --binning uniform')
+    'to keep it: --keep "id"; to cut: --binning uniform'
+    """
+    return _KEYWORD.sub("", text)
 
 
 def in_shell(name: str) -> str:

@@ -20,8 +20,8 @@ _MOST_COLUMNS, _MOST_EFFECTS, _MOST_VALUES = 100, 40, 24
 _REASONS: dict[str, tuple[str, str | None, str | None]] = {
     "one bin": (
         "no cut of its numbers tells enough about the label, so it has one bin",
-        "--binning uniform",
-        'binning="uniform"',
+        None,
+        None,
     ),
     "one value": ("all known cells hold the same value", None, None),
     "weight 0": (
@@ -133,6 +133,9 @@ def unused(index: CountIndex, notices: Sequence[str], *, flags: bool) -> list[di
                 " ".join(f"--keep {in_shell(name)}" for name in names),
                 f"keep={(*names,)}",
             )
+        elif why == "one bin":
+            flag = " ".join(f"--binning {in_shell(f'{name}=uniform')}" for name in names)
+            keyword = f"binning={dict.fromkeys(names, 'uniform')}"
         missing = [line.missing for line in lines]
         undo = flag if flags else keyword
         found.append({"columns": names, "missing": missing, "why": reason, "undo": undo})

@@ -29,7 +29,7 @@ import numpy as np
 from nullproof.attacks.accuracy import AccuracyCurve
 from nullproof.attacks.radius import Radii, radii_of
 from nullproof.cleaning.plan import CleaningPlan, plan_of, usual_goal
-from nullproof.data.notices import standing_notices
+from nullproof.data.notices import in_flags, in_shell, leaks, standing_notices
 from nullproof.data.points import evenly, unseen_notices
 from nullproof.data.schema import ONE
 from nullproof.model.accuracy import BIASES, DRAWN, Truth
@@ -110,7 +110,7 @@ class Asked:
             "alpha": number(model.alpha),
             "prior": some((f"{label} {float(share):.3g}" for label, share in prior), 6),
             "own missing": judged.points.own_missing,
-            "bias": "any" if judged.strict else judged.up_to,
+            "bias": "no limit" if judged.strict else judged.up_to,
         }
         for name, value in self.given.items():
             listed = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
@@ -189,15 +189,17 @@ def document_of(
             "n_points": len(points),
             "n_shown": len(listed),
             "all": is_all,
-            "n_asked": max(0, len(listed) - min(limit, most)),
+            "n_weakest": min(limit, most, len(points)),
+            "asked": sorted({*also}),
             "more": "" if is_all else asked.more_points(most),
         },
         "points": listed,
         "asked": asked.document(judged),
     }
     document["title"] = _title(judged)
-    document["finding"] = _finding(document)
-    document["next"] = _next(document, asked.commands)
+    alone = [text(name) for name in leaks(index)]
+    document["finding"] = _leak(alone) if alone else _finding(document)
+    document["next"] = _without(alone) if alone else _next(document, asked.commands)
     document["notes"] = _notes(judged, document, asked)
     say("done", 1.0)
     return document
@@ -265,6 +267,22 @@ def _quality(truth: Truth | None) -> dict[str, Any] | None:
     return {**truth.everything.document(), "baseline": baseline}
 
 
+def _leak(names: Sequence[str]) -> str:
+    """Say that some columns alone give away the label: then nothing else matters."""
+    gives = "gives" if len(names) == 1 else "give"
+    return (
+        f"{some(map(repr, names), 3)} alone {gives} the label in over 99.9 % of the rows, so these numbers "
+        "say little about new rows."
+    )
+
+
+def _without(names: Sequence[str]) -> dict[str, Any]:
+    flags = " ".join(f"--ignore {in_shell(name)}" for name in names[:3])
+    it, is_not = ("it", "is not") if len(names) == 1 else ("them", "are not")
+    text = f"If {some(map(repr, names), 3)} {is_not} known for a new row, leave {it} out: {flags}"
+    return {"text": text, "command": None}
+
+
 def _finding(document: dict[str, Any]) -> str:
     """Return the one sentence that matters most after the numbers, from the plan if there is one."""
     plan, fragility = document["cleaning"], document["fragility"]
@@ -330,9 +348,12 @@ def _curve_columns(judged: Certificates, biases: Sequence[float]) -> dict[str, A
 def _notes(judged: Certificates, document: dict[str, Any], asked: Asked) -> list[str]:
     """List what the reader should know before trusting the numbers, without repetition."""
     index, smoothed = judged.model.index, judged.model.alpha > 0
+    standing = standing_notices(index)
+    if not asked.in_python:
+        standing = [*map(in_flags, standing)]
     notices = [
         *asked.notices,
-        *standing_notices(index),
+        *standing,
         *unseen_notices(index.schema, judged.points, smoothed=smoothed),
     ]
     told = [_TRAINING_ROWS] * asked.training_rows

@@ -84,7 +84,8 @@ def _found(rows: pl.DataFrame, points: Points, typed: str) -> pl.DataFrame:
     """Return the point at the typed position; else points with this name; else points with this value."""
 
     def has(texts: pl.Expr) -> pl.Expr:
-        return texts.cast(pl.String).str.to_lowercase().str.contains(typed.lower(), literal=True)
+        # In capitals, since more letters are the same there: ß is SS.
+        return texts.cast(pl.String).str.to_uppercase().str.contains(typed.upper(), literal=True)
 
     digits = typed.replace(",", "").removeprefix("#")
     is_number = digits.isascii() and digits.isdigit() and len(digits) < 13

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from copy import copy
 from importlib.resources import files
 from pathlib import Path
@@ -258,7 +258,14 @@ async def order(request: Request, order: Order) -> dict[str, Any]:
     points = others.pop(0) if order.points else None
     before = None if order.compare is None else _result(request, order.compare).document
     ordered = Ordered(order, train, points, others, before)
-    analysis = Analysis(ordered, uploads, desk.analyses.make_room)
+
+    def make_room() -> None:
+        """Drop other analyses before this one, whose result somebody waits for."""
+        with suppress(RequestError):
+            desk.analyses.get(name)
+        desk.analyses.make_room()
+
+    analysis = Analysis(ordered, uploads, make_room)
     name = desk.analyses.put(analysis)
     desk.jobs.start_soon(analysis.run, desk.workers)
     return {"id": name, **analysis.document()}
@@ -319,11 +326,11 @@ async def _worksheet(desk: Desk, ordered: Ordered) -> str:
     try:
         sheet: str = await desk.work(Job(worksheet, ordered))
     except NullproofError as problem:
-        named = [ordered.train, *([ordered.points] if ordered.points else [])]
-        if all(file.path.exists() for file in named):
+        gone = [name for path, name in ordered.names.items() if not path.exists()]
+        if not gone:
             raise
         raise RequestError(
-            409, "the table of this analysis was deleted; upload it and run the analysis again"
+            409, f"{shown_name(gone[0])} was deleted; upload it and run the analysis again"
         ) from problem
     return sheet
 

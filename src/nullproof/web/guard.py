@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from nullproof.web.limits import error_body
 from nullproof.words import cut
 
-UPLOADS = "/api/tables"
+UPLOADS = ("/api/tables", "/api/worksheets")
 LONGEST = 4 << 20
 _DRAINED = 16 * LONGEST
 _PATIENCE = 10.0
@@ -99,19 +99,19 @@ def rejection(
         )
     if "\0" in path or not path.isascii():
         return 404, "there is nothing at this address; /openapi.json lists all addresses"
-    return None if path == UPLOADS else _too_long(headers)
+    return None if path in UPLOADS else _too_long(headers)
 
 
 def _too_long(headers: Mapping[str, str]) -> tuple[int, str] | None:
     """Reject bodies that would fill the memory: only files are streamed to disk."""
     if "transfer-encoding" in headers:
-        return 411, f"the request has no Content-Length; only {UPLOADS} accepts a body in chunks"
+        return 411, "the request has no Content-Length; only uploads may come in chunks"
     length = headers.get("content-length", "0")
     if re.fullmatch("[0-9]{1,18}", length) and int(length) <= LONGEST:
         return None
     return 413, (
-        f"the request has {cut(length, 20)} bytes; send at most {LONGEST:,}, split a worksheet into "
-        f"parts, and tables to {UPLOADS}"
+        f"the request has {cut(length, 20)} bytes; send at most {LONGEST:,}, and files to "
+        f"{' or '.join(UPLOADS)}"
     )
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 
-from nullproof.data.files import header_fields
+from nullproof.data.files import SKIP_LINES, header_fields
 from nullproof.data.missing import Missing, written_spellings
 from nullproof.data.notices import names_rows
 from nullproof.data.sources import Reading, Table, open_table
@@ -60,7 +60,8 @@ class Upload:
 
 
 def by_name(message: str, names: Mapping[Path, str]) -> str:
-    """Return a message with the user's file names in place of the server's."""
+    """Return a message with the user's file names in place of the server's, and without options."""
+    message = message.replace(SKIP_LINES, "delete the lines above the header in the file")
     for path, name in names.items():
         message = message.replace(str(path), shown_name(name)).replace(path.name, shown_name(name))
     return message

@@ -107,7 +107,11 @@ def _write(content: bytearray, at: int, rng: random.Random) -> None:
 
 
 def _cut(content: bytearray, at: int, rng: random.Random) -> None:
-    if rng.random() < 0.8:
+    chance = rng.random()
+    if chance < 0.3:
+        # A download that was almost done.
+        del content[-1 - below(20, rng) :]
+    elif chance < 0.8:
         del content[at:]
     else:
         del content[:at]

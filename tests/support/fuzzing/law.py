@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -58,6 +58,20 @@ class Way:
                 raise BrokenLawError(f"not one sentence: {said[:300]!r}") from problem
             return True
         return False
+
+
+def reading_whole(read: Read, raws: Iterable[bytes]) -> Read:
+    """Give back ``read``, which takes all of these: breaking what is refused anyhow tries nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NullproofWarning)
+        for raw in raws:
+            try:
+                read(raw)
+            except NullproofError as problem:
+                # Lists are refused only once the file was read.
+                if "has type List" not in str(problem):
+                    raise
+    return read
 
 
 @contextmanager

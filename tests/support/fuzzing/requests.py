@@ -13,7 +13,7 @@ from nullproof import NullproofError
 from support.asking import Asked
 from support.fuzzing import seeds
 from support.fuzzing.breaking import below, broken, broken_text, odd_document, pick
-from support.fuzzing.law import BrokenLawError, Make, Read, Way
+from support.fuzzing.law import BrokenLawError, Make, Read, Way, reading_whole
 
 _HEADERS = (
     *(("host", "127.0.0.1:8321"), ("host", "LOCALHOST."), ("host", "[::1]:80"), ("host", "a.b")),
@@ -35,7 +35,7 @@ def ways_to_ask(folder: Path) -> list[Way]:
 
     return [
         Way("headers", 200, lambda: _headers(asked())),
-        Way("api", 10, lambda: _questions(asked())),
+        Way("api", 10, lambda: _orders(asked())),
         Way("upload", 3, lambda: _uploads(asked())),
     ]
 
@@ -82,18 +82,11 @@ def _check(given: dict[str, str], is_api: bool) -> None:
         raise BrokenLawError("passed from another site")
 
 
-def _questions(asked: Asked) -> tuple[Make, Read]:
-    forms = _forms(asked)
-    paths = [*forms]
+def _orders(asked: Asked) -> tuple[Make, Read]:
+    right = _right_order(asked)
 
-    def make(rng: random.Random) -> bytes:
-        place = rng.randrange(len(paths))
-        return bytes([place]) + odd_document(forms[paths[place]], rng)
-
-    def ask(raw: bytes) -> None:
-        if not raw or raw[0] >= len(paths):
-            return
-        answer = asked.fine("POST", paths[raw[0]], raw[1:])
+    def order(raw: bytes) -> None:
+        answer = asked.fine("POST", "/api/analyses", raw)
         if answer.status >= 400:
             raise NullproofError(answer.error)
         if answer.status == 202:
@@ -101,29 +94,29 @@ def _questions(asked: Asked) -> tuple[Make, Read]:
             if failed:
                 raise NullproofError(failed)
 
-    return make, ask
+    read = reading_whole(order, [json.dumps(right).encode()])
+    return lambda rng: odd_document(right, rng), read
 
 
-def _forms(asked: Asked) -> dict[str, Any]:
-    """A right question for each address."""
-    change = {"do": "blank", "feature": "paid", "label": "p", "value": "true", "n_cells": 1}
-    order: dict[str, Any] = {"table": asked.table, "points": asked.table, "label": "y", "bins": 3}
-    order |= {
+def _right_order(asked: Asked) -> dict[str, Any]:
+    """An order that the page carries out, with every field that it knows."""
+    own = {
+        "table": asked.table,
+        "points": asked.table,
+        "label": "y",
         "alpha": "1/2",
         "binning": "uniform",
-        "missing": ["?"],
+        "missing": ["?", "town=x"],
+        "missing_is_value": ["paid"],
         "ignore": ["day"],
-        "bias": 1.0,
-    }
-    order |= {
-        "own_missing": "any",
-        "truth": "y",
-        "key": "town",
-        "changes": [change],
         "keep": ["age"],
+        "key": "town",
+        "own_missing": "any",
+        "prior": "uniform",
+        "compare": asked.analysis,
     }
-    order["prior"] = "uniform"
-    return {"/api/analyses": order}
+    fields = asked.fields_of_an_order()
+    return {name: own.get(name, field.get("default")) for name, field in fields.items()}
 
 
 def _uploads(asked: Asked) -> tuple[Make, Read]:
@@ -135,4 +128,4 @@ def _uploads(asked: Asked) -> tuple[Make, Read]:
         if answer.status >= 400:
             raise NullproofError(answer.error)
 
-    return lambda rng: broken(pick(raws, rng), rng, raws), upload
+    return lambda rng: broken(pick(raws, rng), rng, raws), reading_whole(upload, {*raws})

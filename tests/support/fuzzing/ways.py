@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import io
+import json
 import random
 import sys
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 from nullproof import CountIndex, NullproofError, certify, inject_missing
 from support.command_line import ran
 from support.fuzzing import seeds
 from support.fuzzing.breaking import below, broken, broken_text, odd_document, pick
-from support.fuzzing.law import BrokenLawError, Make, Read, Way
+from support.fuzzing.law import BrokenLawError, Make, Read, Way, reading_whole
 from support.fuzzing.requests import ways_to_ask
 from support.workbooks import with_part
 
@@ -36,24 +37,24 @@ def ways(folder: Path) -> dict[str, Way]:
     return {way.name: way for way in found}
 
 
-def _mixed(raws: Sequence[bytes]) -> Make:
-    return lambda rng: broken(pick(raws, rng), rng, raws)
+def _mixed(raws: Sequence[bytes], read: Read) -> tuple[Make, Read]:
+    return lambda rng: broken(pick(raws, rng), rng, raws), reading_whole(read, raws)
 
 
-def _mixed_texts(raws: Sequence[bytes]) -> Make:
-    return lambda rng: broken_text(pick(raws, rng), rng, raws)
+def _mixed_texts(raws: Sequence[bytes], read: Read) -> tuple[Make, Read]:
+    return lambda rng: broken_text(pick(raws, rng), rng, raws), reading_whole(read, raws)
 
 
 def _tables(folder: Path) -> list[Way]:
     def of(
         raws: Callable[[], Sequence[bytes]], ending: str = ""
     ) -> Callable[[], tuple[Make, Read]]:
-        return lambda: (_mixed(raws()), _reading(folder / f"input{ending}"))
+        return lambda: _mixed(raws(), _reading(folder / f"input{ending}"))
 
     def text(
         raws: Callable[[], Sequence[bytes]], ending: str = ""
     ) -> Callable[[], tuple[Make, Read]]:
-        return lambda: (_mixed_texts(raws()), _reading(folder / f"input{ending}"))
+        return lambda: _mixed_texts(raws(), _reading(folder / f"input{ending}"))
 
     def sheets() -> tuple[Make, Read]:
         books = seeds.workbooks()
@@ -62,10 +63,10 @@ def _tables(folder: Path) -> list[Way]:
             part = pick(_PARTS, rng)
             return with_part(pick(books, rng), part, lambda xml: broken(xml, rng))
 
-        return make, _reading(folder / "input")
+        return make, reading_whole(_reading(folder / "input"), books)
 
     def duckdb() -> tuple[Make, Read]:
-        return _mixed([seeds.texts()[0], *seeds.parquets()]), _counting_files(folder)
+        return _mixed([seeds.texts()[0], *seeds.parquets()], _counting_files(folder))
 
     return [
         Way("csv", 40, text(seeds.texts)),
@@ -96,8 +97,10 @@ def _reading(path: Path) -> Read:
         path.write_bytes(raw)
         frame = inject_missing(path, 0)
         if frame.width:
-            certify(index, path)
-            CountIndex.from_table(path, frame.columns[-1])
+            own = CountIndex.from_table(path, frame.columns[-1])
+            for counted in (own, index):
+                if {*counted.features} <= {*frame.columns}:
+                    certify(counted, path)
 
     return read
 
@@ -122,7 +125,7 @@ def _packed(folder: Path) -> list[Way]:
                     return broken(pick(whole, rng), rng, whole)
                 return seeds.packed(broken_text(pick(raws, rng), rng, raws), packing)
 
-            return make, _reading(folder / "input")
+            return make, reading_whole(_reading(folder / "input"), whole)
 
         return Way(packing, 200, build)
 
@@ -132,14 +135,23 @@ def _packed(folder: Path) -> list[Way]:
 def _indexes(folder: Path) -> list[Way]:
     path = folder / "input.index"
 
-    def load(raw: bytes) -> None:
-        path.write_bytes(raw)
-        repr(CountIndex.load(path))
+    def build() -> tuple[Make, Read]:
+        raws = seeds.saved_indexes(folder)
 
-    def plain() -> tuple[Make, Read]:
-        return _mixed(seeds.saved_indexes(folder)), load
+        def load(raw: bytes) -> None:
+            path.write_bytes(raw)
+            try:
+                index = CountIndex.load(path)
+            except NullproofError as problem:
+                if not str(problem).startswith(f"{path} ") or "; " not in str(problem):
+                    raise BrokenLawError(f"says not which file, or what to do: {problem}") from None
+                raise
+            if raw not in raws:
+                raise BrokenLawError(f"taken though it was not saved like that: {index!r}")
 
-    return [Way("index", 1200, plain)]
+        return _mixed(raws, load)
+
+    return [Way("index", 1200, build)]
 
 
 def _cleaning(folder: Path) -> list[Way]:
@@ -154,7 +166,7 @@ def _cleaning(folder: Path) -> list[Way]:
                 if done.code:
                     raise NullproofError(done.err.removeprefix("nullproof: ").strip())
 
-            return (_mixed_texts if ending == ".csv" else _mixed)(raws), read
+            return (_mixed_texts if ending == ".csv" else _mixed)(raws, read)
 
         return Way(f"worksheet {ending}", share, build)
 
@@ -166,7 +178,8 @@ def _cleaning(folder: Path) -> list[Way]:
             path.write_bytes(raw)
             seeds.cleaner().resume(path)
 
-        return lambda rng: odd_document(state, rng), resume
+        read = reading_whole(resume, [json.dumps(state).encode()])
+        return lambda rng: odd_document(state, rng), read
 
     return [worksheet(".csv", 4), worksheet(".xlsx", 4), Way("cleaner", 3, cleaner)]
 
@@ -194,5 +207,8 @@ def _read_value(raw: bytes) -> None:
     again = CountIndex.from_rows([(written,)], ["p"], like=index)
     if index.n_rows != 3 or (index + again).n_rows != 4:
         raise BrokenLawError(f"{written!r} was not counted")
-    alpha: Any = written[:50]
+    try:
+        alpha = Fraction(written[:50]) if "/" in written else float(written)
+    except (ValueError, ZeroDivisionError):
+        return
     certify(index, ("other",), alpha=alpha)
