@@ -202,7 +202,7 @@ def index() -> CountIndex:
 
 def test_cells_that_are_left_out_or_never_seen() -> None:
     """A hole adds nothing and says so; a value never seen counts for nobody."""
-    with pytest.warns(match="never shows"):
+    with pytest.warns(match="never occur"):
         one = explain(index(), (None, "new"))
     assert [term.cell.shown for term in one.terms] == ["not known: left out", "new (never seen)"]
     assert [term.lead for term in one.terms] == [(0.0,) * 3] * 2

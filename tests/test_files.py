@@ -199,7 +199,7 @@ def test_paths_that_are_no_files(tmp_path: Path) -> None:
     refused(tmp_path / "no" / "such.csv", r"no such file.*; check the path")
     refused(Path("x" * 5000), "cannot read x{199}…: File name too long")
     os.mkfifo(tmp_path / "pipe")
-    refused(tmp_path / "pipe", "is a named pipe; give it as standard input")
+    refused(tmp_path / "pipe", "is a named pipe; read it from standard input")
 
 
 # Encodings ----------------------------------------------------------------------------------------
@@ -249,8 +249,8 @@ def test_windows_text_is_read_and_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("encoding", "reason"),
     [
-        ("klingon", "encoding is 'klingon', which is no encoding of text that Python knows"),
-        ("base64", "encoding is 'base64', which is no encoding of text"),
+        ("klingon", "encoding is 'klingon', which Python does not know as a text encoding"),
+        ("base64", "encoding is 'base64', which Python does not know as a text encoding"),
         ("utf-8", r"is not utf-8 text \(byte 3: invalid .*\); name another encoding"),
         ("ascii", r"is not ascii text \(byte 3"),
     ],
@@ -312,7 +312,7 @@ def test_options_of_files_are_refused_elsewhere(option: dict[str, Any], tmp_path
         other.get(next(iter(option)), (sheet, "an ARFF file")),
         (frame, "but the table is a DataFrame"),
         (frame.lazy(), "but the table is counted where it is"),
-        (tmp_path / "t.parquet", "is a Parquet file, which leaves no choice"),
+        (tmp_path / "t.parquet", "is a Parquet file, where it has no effect"),
     ):
         refused(table, reason, **option)  # type: ignore[arg-type]
     refused(tmp_path / "t.csv", "counted where it is", memory_limit="1GB", **option)
@@ -521,7 +521,7 @@ DATED = "@relation r\n@attribute d date 'dd/MM/yyyy'\n@data\n"
 BAD_ARFF: dict[str, tuple[str, str]] = {
     "no data": (SHORT, "has no @data line"),
     "no rows": (SHORT + "@data\n\n% none\n", "has a header but no rows"),
-    "no attributes": ("@relation r\n@data\n1,2\n", "line 2: the data begin without any @attribute"),
+    "no attributes": ("@relation r\n@data\n1,2\n", "line 2: the data begin before any @attribute"),
     "strange line": ("@relation r\nhello\n", "line 2: 'hello' is neither @relation"),
     "no name": ("@relation r\n@attribute\n@data\n1\n", "line 2: an @attribute needs a name"),
     "strange type": (
@@ -535,12 +535,12 @@ BAD_ARFF: dict[str, tuple[str, str]] = {
     "long row": (SHORT + "@data\n1,p\n% x\n1,p,q\n", "line 7: the row has 3 values"),
     "long quoted row": (SHORT + "@data\n1,'p',q\n", "line 5: the row has 3 values"),
     "weight": (SHORT + "@data\n1,p,{5}\n", "line 5: the row has 3 values .* without a weight"),
-    "number": (SHORT + "@data\n1,p\n1x,p\n", "line 6: 'a' is '1x' but it is declared as numbers"),
-    "nominal": (SHORT + "@data\n1,r\n", "line 5: 'y' is 'r' but it is declared with 'p', 'q'"),
+    "number": (SHORT + "@data\n1,p\n1x,p\n", "line 6: 'a' is '1x' but it is declared as numeric"),
+    "nominal": (SHORT + "@data\n1,r\n", "line 5: 'y' is 'r' but its declared values are 'p', 'q'"),
     "quote": (SHORT + "@data\n1,'p\n", "line 5: a quote is never closed"),
     "quote inside": (SHORT + "@data\n1,'p'q\n", "line 5: a quote is never closed or stands inside"),
-    "sparse": (SHORT + "@data\n{0 1, 1 p}\n", "line 5: the row is sparse, which is not read"),
-    "other dates": (DATED + "31/01/2020\n", "'31/01/2020' but dates are read as 2024-12-31"),
+    "sparse": (SHORT + "@data\n{0 1, 1 p}\n", "line 5: sparse rows are not supported"),
+    "other dates": (DATED + "31/01/2020\n", "'31/01/2020' but dates must look like 2024-12-31"),
 }
 
 
@@ -631,7 +631,7 @@ BAD_BOOKS: dict[str, tuple[bytes, str]] = {
     "no names": (workbook([["s", None, None, "y"], [1, 2, 3, "p"]]), "2 columns with cells but"),
     "half": (BOOK[: len(BOOK) // 2], "is not a table that can be read: File is not a zip file"),
     "old": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), r"old Excel file \(\.xls\)"),
-    "zip": (archive({"a.csv": b"a,b\n1,2\n"}), r"is a zip archive but no \.xlsx file; save"),
+    "zip": (archive({"a.csv": b"a,b\n1,2\n"}), r"is a zip archive but not an \.xlsx file; save"),
     "no book": (archive({"xl/workbook.xml": b"<x"}), "is not a table that can be read"),
     "far out": (FAR_OUT, "row 1,048,576 and column 16,384"),
 }

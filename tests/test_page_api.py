@@ -354,7 +354,10 @@ def test_the_next_worksheet_needs_the_answers_before(server: Served) -> None:
     sheet = sheet_of(server, analysed(server.client, **order))
     answers = send(server, filled(sheet, 4)).json()["id"]
     made = analysed(server.client, **order, answers=[answers])
-    for name, gone in ((answers, "filled.csv was deleted"), (order["table"], "mine.csv was deleted")):
+    for name, gone in (
+        (answers, "filled.csv was deleted"),
+        (order["table"], "mine.csv was deleted"),
+    ):
         server.client.delete(f"/api/tables/{name}")
         told(server.client.get(f"/api/analyses/{made}/files/worksheet.csv"), 409, gone)
 

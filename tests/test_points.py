@@ -137,7 +137,7 @@ def test_unseen_values_are_told() -> None:
     with pytest.warns(NullproofWarning) as caught:
         certify(INDEX, [("z", 1), ("y", 9), ("u", 1)])
     (notice,) = caught
-    assert "never shows in 'word' (2), 'whole' (1)" in str(notice.message)
+    assert "never occur in the training table in 'word' (2), 'whole' (1)" in str(notice.message)
     assert read(INDEX, [("z", 1), ("y", 9)]) == {"word": [UNSEEN] * 2, "whole": ["1", UNSEEN]}
 
 

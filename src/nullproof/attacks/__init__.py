@@ -1,8 +1,8 @@
-"""How few training cells, or added rows, break a prediction, and which ones an enemy would choose.
+"""How few training cells, or added rows, break a prediction, and which ones an attacker would choose.
 
 ==========================  =============================================================================
 `Radii`                     what `nullproof.radius` finds: fewest cells or rows, label, rival
-`certified_accuracy_curve`  how many predictions are right and stay so under any attack: `AccuracyCurve`
+`certified_accuracy_curve`  how many predictions stay right under any attack: `AccuracyCurve`
 `Attack`                    what `nullproof.poison` finds: cells to blank, or `AddedRows`
 ==========================  =============================================================================
 """

@@ -1,4 +1,4 @@
-"""certified_accuracy_curve: how many predictions are right and stay so under any attack of some size.
+"""certified_accuracy_curve: how many predictions stay right under any attack of a given size.
 
 The field's usual picture. A point counts at ``k`` if its certain label is the true one and its radius
 exceeds ``k``, so one pass over the radii gives the whole curve.
@@ -32,13 +32,13 @@ from nullproof.words import PLAIN, per_cent
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AccuracyCurve:
-    """How many predictions are right, and stay so under any attack of ``k`` cells or rows, for all ``k``.
+    """How many predictions stay right under any attack of ``k`` cells or rows, for all ``k``.
 
-    Only points whose true label is known count. The share of right ones is of these.
+    Only points with a known true label count.
 
-    ``radius`` is that of each of these points, NaN where it was not worked out, which counts as 0;
-    ``certified`` says which are certain and right, ``right`` which Naive Bayes predicts rightly, certain
-    or not; ``n_points`` counts also those whose true label is not known.
+    ``radius`` holds the radius of each, NaN (counted as 0) if it was not worked out. ``certified`` marks
+    predictions that are certain and right, ``right`` all that are right; ``n_points`` includes points
+    whose true label is not known.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class AccuracyCurve:
 
     @property
     def n_known(self) -> int:
-        """Return how many points have a true label that is known."""
+        """Return the number of points with a known true label."""
         return len(self.radius)
 
     @property
@@ -70,18 +70,18 @@ class AccuracyCurve:
 
     @cached_property
     def steps(self) -> NDArray[np.int64]:
-        """Return the sizes ``k`` at which the number falls, after 0, ascending."""
+        """Return the sizes ``k`` above 0 at which the number falls, ascending."""
         finite = self._certified_radii[np.isfinite(self._certified_radii)]
         return np.unique(np.append(finite, 0)).astype(np.int64)
 
     def n_at(self, k: float) -> int:
-        """Return how many predictions are right and stay so under any attack of ``k`` cells or rows."""
+        """Return how many predictions stay right under any attack of ``k`` cells or rows."""
         if not k >= 0:
             raise NullproofError(f"k is {k!r}; give a number of {self.threat} that is 0 or more")
         return int((self._certified_radii > k).sum())
 
     def at(self, k: float) -> float:
-        """Return the share of predictions that are right and stay so: the certified accuracy at ``k``."""
+        """Return the share of predictions that stay right: the certified accuracy at ``k``."""
         return self._share(self.n_at(k))
 
     def columns(self) -> dict[str, list[Any]]:
@@ -112,7 +112,7 @@ class AccuracyCurve:
         }
 
     def some_sizes(self, n_sizes: int = 18) -> list[int]:
-        """Return a few round sizes from 0 to where the curve ends: 0, 1, 2, 5, 10, 20, …"""
+        """Return a few round sizes from 0 to the end of the curve: 0, 1, 2, 5, 10, 20, …"""
         last = int(self.steps[-1])
         sizes = [0, *(n * 10**e for e in range(len(str(last))) for n in (1, 2, 5))]
         kept = [k for k in sizes if k < last]
@@ -154,9 +154,9 @@ def certified_accuracy_curve(
     own_missing: OwnMissing = "skip",
     only: Only = None,
 ) -> AccuracyCurve:
-    """Tell how many predictions are right and stay so under any attack, for every size of attack at once.
+    """Count the predictions that stay right under any attack, for every size of attack at once.
 
-    Options that are not explained here are those of `radius`.
+    All other options are those of `radius`.
 
     Parameters
     ----------

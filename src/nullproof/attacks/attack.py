@@ -1,4 +1,4 @@
-"""An attack: which cells to blank or rows to add, what that does, and what the table is then."""
+"""An attack: which cells to blank or rows to add, its effect, and the altered table."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from nullproof.model.witness import World, favouring
 from nullproof.results.pictures import ROWS, shown_table
 from nullproof.words import cut, many
 
-# The name of the position of a row, where rows have no key.
+# The name of row positions, if rows have no key.
 _ROW = "nullproof row"
 # How many columns of an added row people see.
 _SHOWN_COLUMNS = 6
@@ -41,9 +41,9 @@ _SHOWN_COLUMNS = 6
 class Effect(NamedTuple):
     """What an attack does to the points that were certain.
 
-    ``n_still_hold`` of those no longer certain still hold: the same label as long as the missing cells
-    resemble the known ones, within 5 percentage points. The altered table predicts another label
-    for ``n_changed``.
+    ``n_still_hold`` of the points that are no longer certain still hold: the same label as long as the
+    missing cells resemble the known ones, within 5 percentage points. The altered table predicts another
+    label for ``n_changed``.
     """
 
     n_no_longer_certain: int
@@ -60,18 +60,18 @@ class Effect(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Attack:
-    """Cells to blank, or rows to add, so that no target keeps its certain label, and how good that is.
+    """Cells to blank, or rows to add, so that no target keeps its certain label, with a lower bound.
 
     Parameters
     ----------
     targets
         The radius of each point alone, and the rival that catches up in this attack.
     lower_bound
-        Every attack on all targets needs at least this many cells or rows; proven.
+        A proven lower bound on the cells or rows of every attack on all targets.
     blanks
-        How many cells of which label, feature and value.
+        The cells to blank: how many of which label, feature and value.
     added
-        Which rows, and how many of each.
+        The rows to add, and how many of each.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class Attack:
 
     @property
     def model(self) -> Model:
-        """The index before the attack with the smoothing and the prior that were asked about."""
+        """The index before the attack, with the smoothing and the prior."""
         return self.targets.model
 
     @property
@@ -121,12 +121,12 @@ class Attack:
 
     @property
     def optimal(self) -> bool:
-        """Whether it is proven that no attack is smaller."""
+        """Whether no attack is smaller, proven."""
         return self.n_cells + self.n_rows == self.lower_bound
 
     @cached_property
     def effect(self) -> Effect:
-        """What the attack does: how many points are no longer certain, still hold, or change."""
+        """The effect of the attack: how many points are no longer certain, still hold, or change."""
         broken = self.targets.take(self.targets.broken)
         if not len(broken):
             return Effect(0, 0, 0)
@@ -157,13 +157,13 @@ class Attack:
         Parameters
         ----------
         key
-            A column that tells rows apart, since rows of a database have no order.
+            A column that identifies the rows, since rows of a database have no order.
         memory_limit
             For files, as DuckDB writes it.
         """
         if self.targets.reach.mask is not None:
             raise NullproofError(
-                "the attack keeps to some rows, which a lazy table cannot tell; use attack.cells"
+                "the attack is limited to some rows, which a lazy table cannot identify; use attack.cells"
             )
         schema = self.index.schema
         with open_lazily(table, schema.label_name, schema.missing, schema, memory_limit) as lazy:
@@ -186,7 +186,7 @@ class Attack:
         return [(own.label, own.codes) for own in self.added for _ in range(own.n_rows)]
 
     def values(self, own: AddedRows) -> dict[str, str]:
-        """Return what added rows hold, column by column, in words."""
+        """Return the values of added rows as texts, by column."""
         pairs = zip(self.index.schema.features, own.codes, strict=True)
         return {feature.name: feature.values[code] for feature, code in pairs}
 
@@ -196,7 +196,7 @@ class Attack:
         named: Literal["row", "key"] = "row",
         rows: RowNames | None = None,
     ) -> dict[str, Any]:
-        """Return the JSON form; each kind of added row stands once, with how many of it there are.
+        """Return the JSON form; each kind of added row appears once, with its number.
 
         ``cells`` are those that `cells` (``"row"``) or `locate` (``"key"``) found, ``rows`` the names of
         the rows that `cells` found, if they have some.
@@ -239,18 +239,17 @@ class Attack:
     def apply(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
         """Return the poisoned table, of the same type.
 
-        Count it with ``like=attack.index``: blanked cells and added rows move the bins of numbers, and
-        with those the points may seem certain again. Values of added rows are written as the table
-        writes them, other columns are blank there. With added rows, plain rows and their ``labels``
-        come back as a pair.
+        Count it with ``like=attack.index``: blanked cells and added rows move the bins of numbers, which
+        may make the points seem certain again. Values of added rows are written as in the table; other
+        columns are blank in them. With added rows, plain rows and their ``labels`` are returned as a pair.
         """
         features = self.index.schema.features
         attacked = [features[blank.feature] for blank in self.blanks]
         as_value = [feature.name for feature in attacked if feature.missing_is_value]
         if as_value:
             raise NullproofError(
-                f"the attack blanks cells of {as_value[0]!r}, where a blank is counted as a value "
-                "(missing_is_value); name the columns that it may reach instead: only={'columns': …}"
+                f"the attack blanks cells of {as_value[0]!r}, where a blank counts as a value "
+                "(missing_is_value); restrict the attack to other columns: only={'columns': …}"
             )
         training = TrainingTable.open(self.index.schema, table, labels)
         if self.targets.threat == "rows":
@@ -261,7 +260,7 @@ class Attack:
         return training.changed(changes)
 
     def altered(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
-        """Return the table with missing cells filled and attacked cells *changed*, so that the rival wins.
+        """Return the table with missing cells filled and attacked cells *changed* so that the rival wins.
 
         For an attack on one point. `altered_world` says whether the rival wins there or only ties.
         """
@@ -272,10 +271,10 @@ class Attack:
 
     @property
     def altered_world(self) -> World:
-        """The world that `altered` makes; more than one winner means that only a tie is possible."""
+        """The world that `altered` makes; several winners mean that only a tie is possible."""
         if self.added:
             raise NullproofError(
-                "the attack adds rows and alters no cell; apply gives the table with the rows"
+                "the attack adds rows and alters no cell; apply returns the table with these rows"
             )
         broken = self.targets.take(self.targets.broken)
         if len(np.unique(broken.points.codes, axis=1).T) != 1:
@@ -287,7 +286,7 @@ class Attack:
         return favouring(self.model.on(self.index_after), (None,) * self.model.d, codes, rival)
 
     def _places(self, training: TrainingTable) -> Iterator[tuple[int, int]]:
-        """Give feature and row of every cell to blank: the first rows that fit."""
+        """Yield feature and row of every cell to blank: the first matching rows."""
         mask, labels = self.targets.reach.mask, training.row_labels
         if mask is not None and len(mask) != len(labels):
             raise NullproofError(
@@ -305,9 +304,9 @@ class Attack:
                 yield from ((j, row) for row in rows[: blank.n_cells])
 
     def _refuse_other_table(self, blank: Cells, n_rows: int, key: str | None = None) -> None:
-        """Say that a table has too few of some cells; ``key`` is the column that tells its rows apart."""
-        told = f", told apart by {key!r}" if key else ""
-        unique = " and a key without repetition" if key else ""
+        """Raise an error: a table has too few matching cells; ``key`` identifies its rows."""
+        told = f", identified by {key!r}" if key else ""
+        unique = " and a key with unique values" if key else ""
         raise NullproofError(
             f"the table has {n_rows} cells with {self._value(blank)!r} in column "
             f"{self.index.features[blank.feature]!r} and label {self.index.labels[blank.label]!r}"
@@ -318,7 +317,7 @@ class Attack:
         return self.index.schema.features[blank.feature].values[blank.candidates[0]]
 
     def shown_rows(self, most: int) -> tuple[dict[str, list[Any]], int]:
-        """Return what is blanked or added as people see it, by heading, and how many lines there are."""
+        """Return the blanked cells or added rows for display, by heading, and the number of lines."""
         schema, columns = self.index.schema, dict[str, list[Any]]()
         if self.targets.threat == "cells":
             blanks = sorted(self.blanks, key=lambda blank: -blank.n_cells)[:most]
@@ -359,7 +358,7 @@ def _numbered(table: LazyTable, key: str | None) -> tuple[LazyTable, str]:
         return table, key
     if not table.frame.implementation.is_polars():
         raise NullproofError(
-            "the rows of this table have no order; name a column that tells them apart: key="
+            "the rows of this table have no order; name a column that identifies them: key="
         )
     frame = nw.from_native(table.frame.to_native().with_row_index(_ROW))
     return replace(table, frame=frame), _ROW
@@ -368,7 +367,7 @@ def _numbered(table: LazyTable, key: str | None) -> tuple[LazyTable, str]:
 def _found(
     schema: Schema, sorts: Sequence[Cells], table: LazyTable, key: str
 ) -> list[tuple[Any, int]]:
-    """Key and number of the sort of every cell, in one query."""
+    """Return the key and the kind of every cell, in one query."""
     label = table.column(table.label)
     written = collected(table.frame.select(label.label.alias("label")).unique())["label"]
     column = label.read(written, NOTHING_SPELLED)
@@ -392,7 +391,7 @@ def _found(
 
 
 def _values_of(feature: Feature, table: LazyTable) -> tuple[Key, dict[int, list[Any]]]:
-    """What a column is grouped by, and what of it each code stands for."""
+    """Return the grouping of a column, and the values of each code."""
     key = like_key(feature, table.like(feature))
     if key.in_cells:
         return key, {code: [bin_] for code, bin_ in enumerate(feature.bins)}
@@ -402,5 +401,5 @@ def _values_of(feature: Feature, table: LazyTable) -> tuple[Key, dict[int, list[
 
 
 def _by_code(values: Any, codes: NDArray[Any]) -> dict[int, list[Any]]:
-    """Values as the engine has them, by their codes."""
+    """Return the engine's values by code."""
     return {code: values.filter((codes == code).tolist()).to_list() for code in {*codes.tolist()}}

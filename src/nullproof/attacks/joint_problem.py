@@ -1,4 +1,4 @@
-"""The joint problem on counts (theory 5): groups of cells, and attacks that are being changed."""
+"""The joint problem on counts (theory 5): groups of cells, and an attack in progress."""
 
 from __future__ import annotations
 
@@ -98,15 +98,15 @@ class Problem:
 
     @cached_property
     def added(self) -> Floats:
-        """What to add to counts before taking logs, points × features.
+        """The addend of counts before taking logs, points × features.
 
-        That is the smoothing; for a feature that is left out, what makes its factor 1.
+        It is the smoothing or, for a feature that is left out, the number that makes its factor 1.
         """
         return np.where(self.low == LEFT_OUT, 1.0 - LEFT_OUT, self.alpha)
 
     @cached_property
     def constants(self) -> Floats:
-        """The logarithm of all in a support that no count changes, points × labels."""
+        """The logarithm of the part of a support that no count changes, points × labels."""
         index = self.model.index
         sizes = index.label_counts[:, None] + self.alpha * index.n_values
         # The constant of a label without any support is -inf already.
@@ -148,12 +148,12 @@ class Problem:
         return inside and -1 not in self.fallen_to(cells)
 
     def n_cells(self, group: int) -> Ints:
-        """Return how many cells within reach a group has of each of its values."""
+        """Return the number of a group's cells within reach, by value."""
         known = self.reach.index.known[self.feature[group]]
         return np.asarray(known[self.values[group], self.label[group]])
 
     def blanks(self, cells: Ints) -> tuple[Cells, ...]:
-        """Return which cells of the table to blank: of a group those of the most frequent values."""
+        """Return the cells of the table to blank: in each group, the most frequent values first."""
         blanks = []
         for group in np.flatnonzero(cells).tolist():
             label, feature = int(self.label[group]), int(self.feature[group])

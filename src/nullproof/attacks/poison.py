@@ -1,7 +1,7 @@
-"""poison: which training cells to blank, or rows to add, until no given point is certain any more.
+"""poison: which training cells to blank, or rows to add, until no given point is certain.
 
-For one point the attack of its radius is a proven optimum. For several points the search for a joint attack
-starts from the union of the single attacks (theory 5).
+For one point, the attack behind its radius is a proven optimum. For several points, the search for a joint
+attack starts from the union of the single attacks (theory 5).
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def poison(  # noqa: PLR0913
     on_progress: Progress | None = None,
     key: Key | None = None,
 ) -> Attack:
-    """Choose training cells to blank, or rows to add, so that no given point is certain any more.
+    """Choose training cells to blank, or rows to add, so that no given point is certain.
 
-    For one point the attack is a proven optimum. For several it is the best one found, never worse
-    than the union of the single ones, with a proven lower bound; interrupting (Ctrl-C) keeps the
-    best so far.
+    For one point, the attack is a proven optimum. For several, it is the best attack found, with a proven
+    lower bound, and never worse than the union of the single attacks; interrupting (Ctrl-C) keeps the
+    best attack so far.
 
     Parameters
     ----------
@@ -56,23 +56,23 @@ def poison(  # noqa: PLR0913
         ``"cells"``: blank cells. ``"rows"``: add rows with labels and values that the index has (T13),
         so that no point keeps its label; ``time_limit``, ``steps`` and ``seed`` play no part then.
     points
-        As for `certify`. Points that are open already cost nothing. A certain point whose radius is
-        not worked out is left out, with a warning.
+        As for `certify`. Points that are already open cost nothing. Certain points whose radius is not
+        worked out are left out, with a warning.
     own_missing
-        Only ``"skip"``: a point is predicted from the cells that it knows.
+        Only ``"skip"``: a point is predicted from its known cells.
     only
         Which cells can be blanked, as for `radius`; by default all.
     time_limit
         Seconds to look for a better joint attack and bound.
     steps
-        A number of rounds instead of a time: then the answer depends on ``seed`` alone.
+        A number of rounds instead of a time limit, so that the answer depends only on ``seed``.
     skip_unbreakable
-        Leave out points that no attack can break (possible with smoothing) instead of refusing.
+        Leave out points that no attack can break (possible with smoothing) instead of raising an error.
     on_progress
-        Called with the best number of cells and the bound, in words, and with the share of the time (or of
-        the steps) that is spent.
+        Called with a text (the best number of cells and the bound) and the share of the time or steps
+        used.
     key
-        What names the points in the result: a column of theirs, or one name per point.
+        The names of the points in the result: one of their columns, or one name per point.
 
     Examples
     --------
@@ -129,9 +129,9 @@ def poison(  # noqa: PLR0913
 
 
 def _to_break(found: Radii, skip_unbreakable: bool) -> tuple[Places, Places, int]:
-    """Return where the different points to break stand, which of these each broken point is, and a bound.
+    """Return the places of the distinct points to break, the copy each point is of, and a bound.
 
-    Refuse points that no attack can break, unless they are to be left out.
+    Reject points that no attack can break, unless they are to be left out.
     """
     unbreakable = np.flatnonzero(np.isinf(found.radius))
     if len(unbreakable) and not skip_unbreakable:
@@ -146,7 +146,7 @@ def _to_break(found: Radii, skip_unbreakable: bool) -> tuple[Places, Places, int
     if not len(broken):
         return broken, broken, 0
     first, copies = distinct(found.points.codes[:, broken])
-    # Different points in the order in which they come.
+    # Distinct points in their original order.
     order = np.argsort(first)
     return broken[first[order]], np.argsort(order)[copies], int(found.radius[broken].max())
 

@@ -30,7 +30,7 @@ from nullproof.results import Column, Result, reasons_of, tell_of
 from nullproof.words import many, quoted, rounded
 
 Threat = Literal["cells", "rows"]
-# What an enemy does to the cells or rows of a threat.
+# What an attacker does to the cells or rows of a threat.
 DEEDS: dict[Threat, str] = {"cells": "cells to blank", "rows": "rows to add"}
 
 
@@ -46,7 +46,7 @@ def radius(
     threat: Threat = "cells",
     only: Only = None,
 ) -> Radii:
-    """Count the fewest training cells to blank, or rows to add, until a point is no longer certain.
+    """Find the fewest training cells to blank, or rows to add, until a point is no longer certain.
 
     It is also the fewest cells that would have to hold wrong values: as long as fewer of them are
     wrong, the true table gives the same label (T12).
@@ -54,8 +54,8 @@ def radius(
     Parameters
     ----------
     points
-        A data frame, a file, an array, a list of rows, or one row. A point is predicted from the cells
-        that it knows, so blanking cells of the features that it lacks changes nothing.
+        A data frame, a file, an array, a list of rows, or one row. A point is predicted from its known
+        cells, so blanking cells of its unknown features changes nothing.
     alpha
         Smoothing; 1 as scikit-learn users know it, 0 as in the paper.
     prior
@@ -63,9 +63,9 @@ def radius(
     own_missing
         Only ``"skip"``.
     key
-        What names the points in the result: a column of theirs, or one name per point.
+        The names of the points in the result: one of their columns, or one name per point.
     on_progress
-        Called with what is being done and which share of the work is done.
+        Called with a description of the current step and the share of the work that is done.
     threat
         ``"cells"``: cells are blanked or falsified. ``"rows"``: complete rows are added, with labels
         and values that the index has (T13).
@@ -78,9 +78,9 @@ def radius(
     Returns
     -------
     Radii
-        One number per point, which `numpy.asarray` gives: 0 where it is not certain now, infinite where no
-        attack exists. NaN, with a warning, for a point with several candidates for a cell and for one that
-        only more than 10^10 added rows break.
+        One number per point, also as `numpy.asarray`: 0 if it is not certain now, infinite if no attack
+        exists. NaN, with a warning, for points with several candidates for a cell and for points that only
+        more than 10^10 added rows break.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def radius(
     >>> found = radius(index, [("a", "x"), ("b", "y"), ("b", "x")])
     >>> found
     Radii: 3 of 3 predictions are certain
-      the weakest no longer is after 2 cells, half of those that can be broken take 2 or more
+      the weakest breaks after 2 cells, half of those that can be broken take 2 or more
     >>> np.asarray(found)
     array([6., 2., 2.])
     >>> found.rival.tolist(), found.n_raise.tolist(), found.n_lower.tolist()
@@ -107,24 +107,24 @@ def radius(
 
 
 def _refuse_question(index: CountIndex, threat: Any, own_missing: Any, only: Only) -> None:
-    """Reject what is no question about attacks that has an exact answer."""
+    """Reject options without an exact answer."""
     if threat not in get_args(Threat):
         raise NullproofError(
             f"threat is {threat!r}; give 'cells' (blanked or wrong cells) or 'rows' (added rows)"
         )
     if threat == "rows" and only is not None:
         raise NullproofError(
-            "only says which cells can be blanked, but the threat is rows that are added; leave one of "
+            "only restricts which cells can be blanked, but the threat is added rows; leave one of "
             "them out"
         )
     if own_missing == "any":
         raise NullproofError(
-            "own_missing is 'any', but radius and poison predict a point from the cells that it knows; "
+            "own_missing is 'any', but radius and poison predict a point from its known cells; "
             "leave own_missing out"
         )
     if any(index.sets):
         raise NullproofError(
-            f"{_SETS}, which radius and poison do not take; leave those cells missing"
+            f"{_SETS}, which radius and poison do not accept; leave those cells missing"
         )
 
 
@@ -179,7 +179,7 @@ def radii_of(
 
 
 class Radius(NamedTuple):
-    """The radius of one point; what its parts mean is said at `Radii`."""
+    """The radius of one point; see `Radii` for its parts."""
 
     radius: float
     label: Any
@@ -201,7 +201,7 @@ class Radii(Result[Radius]):
     Parameters
     ----------
     model
-        The index with the smoothing and the prior that were asked about.
+        The index with the smoothing and the prior.
     radius
         The fewest cells to blank, or to falsify (T12), or the fewest rows to add: 0 where the point is
         open now, infinite where no attack exists, NaN where that was not worked out.
@@ -249,7 +249,7 @@ class Radii(Result[Radius]):
 
     @property
     def rival(self) -> NDArray[np.object_]:
-        """The label that catches up; None for points that are open or beyond attack."""
+        """The label that catches up; None for points that are open or cannot be attacked."""
         return self.model.named(self.overtaker)
 
     @property
@@ -259,14 +259,14 @@ class Radii(Result[Radius]):
 
     @property
     def broken(self) -> NDArray[np.intp]:
-        """The places of the certain points that an attack exists for."""
+        """The places of the certain points for which an attack exists."""
         return np.flatnonzero((self.radius > 0) & np.isfinite(self.radius))
 
     @property
     def weakest_first(self) -> NDArray[np.intp]:
         """The places of the certain points, the least radius first.
 
-        Points that are not certain need no attack: a wall of zeros tells nothing the headline does not.
+        Points that are not certain are left out: the headline counts them already.
         """
         order = np.argsort(self.radius, kind="stable")
         certain: NDArray[np.intp] = order[self.radius[order] != 0]
@@ -277,7 +277,7 @@ class Radii(Result[Radius]):
         return float((self.radius >= n).mean()) if len(self) else 1.0
 
     def declared(self) -> dict[str, Column]:
-        """Return the columns by name; no radius where no attack exists or, with a reason, none is known."""
+        """Return the columns by name; the radius is null if no attack exists or if a reason is given."""
         sizes = np.unique(self.radius[np.isfinite(self.radius)]).astype(np.int64)
         places = np.where(np.isfinite(self.radius), np.searchsorted(sizes, self.radius), -1)
         names = [str(label) for label in self.model.index.labels]
@@ -301,11 +301,11 @@ class Radii(Result[Radius]):
         return columns
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return one row per point as plain columns; infinite: no attack exists."""
+        """Return one row per point as plain columns; infinite if no attack exists."""
         return {**super().columns(), "radius": self.radius.tolist()}
 
     def document(self) -> dict[str, Any]:
-        """Return the JSON form; null where no attack exists or, beside a reason, none was worked out."""
+        """Return the JSON form; the radius is null if no attack exists or if a reason is given."""
         return {"n_points": len(self), "threat": self.threat, "points": self.rows()}
 
     def take(self, places: NDArray[np.intp]) -> Radii:
@@ -333,14 +333,14 @@ class Radii(Result[Radius]):
 
     @property
     def headline(self) -> str:
-        """How many predictions are certain, and after how few cells or rows they no longer are."""
+        """How many predictions are certain, and how few cells or rows break them."""
         finite, n_safe = self.radius[self.broken], int(np.isinf(self.radius).sum())
         verb = "is" if len(self) == 1 else "are"
         said = (
             f"{int((self.radius != 0).sum()):,} of {many(len(self), 'prediction')} {verb} certain"
         )
         if len(finite):
-            said += f"; the weakest no longer is after {many(int(finite.min()), self.threat[:-1])}"
+            said += f"; the weakest breaks after {many(int(finite.min()), self.threat[:-1])}"
         if len(finite) > 1:
             said += f", half of those that can be broken take {rounded(float(np.median(finite)))} or more"
         if n_safe:

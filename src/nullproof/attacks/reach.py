@@ -1,7 +1,7 @@
-"""What an enemy, or a careless import, can reach: some columns, some rows, or some cells.
+"""Restrict an attack, or a careless import, to some columns, some rows, or some cells.
 
-`Reach.index` counts the cells within reach as known and all others as missing. So its counts tell how
-many cells of each sort can be blanked, and nothing else of an attack need know of masks.
+`Reach.index` counts the cells within reach as known and all others as missing. So its counts are the
+numbers of cells that can be blanked, and no other part of an attack needs masks.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _refuse_keys(only: Any) -> None:
     refuse_unknown(only, _KEYS, "only")
     if ("rows" in only or "cells" in only) != ("table" in only):
         raise NullproofError(
-            "only needs rows or cells together with the training table that they are of; give both, "
+            "only needs rows or cells together with their training table; give both, "
             "say {'rows': mask, 'table': train}"
         )
 
@@ -99,7 +99,7 @@ def _row_mask(rows: Any, n_rows: int) -> Bools:
 
 
 def _cell_mask(cells: Any, shape: tuple[int, ...], features: Sequence[str]) -> Bools:
-    """Rows × features; columns of a data frame go by their names, those it lacks are out of reach."""
+    """Return rows × features; a data frame is matched by name, and columns it lacks are out of reach."""
     each = f"{shape[0]:,} rows and {shape[1]} features"
     if isinstance(cells, np.ndarray):
         return _checked(cells, shape, "cells", each)
@@ -142,7 +142,7 @@ def _counted(training: TrainingTable, mask: Bools) -> CountIndex:
 
 
 def _without_columns(index: CountIndex, gone: Bools) -> CountIndex:
-    """The index as if some columns were missing altogether."""
+    """Return the index as if some columns were missing altogether."""
     known, n_null = list(index.known), index.n_null.copy()
     for j in np.flatnonzero(gone).tolist():
         known[j] = np.zeros_like(known[j])

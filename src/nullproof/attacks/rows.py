@@ -316,8 +316,8 @@ def joint_rows(found: Radii) -> tuple[tuple[AddedRows, ...], list[int]]:
         search.add(search.lowering(0), int(found.n_lower[0]))
     elif len(found) and not search.run(max(1, int(found.radius.max()) // 4)):
         raise NullproofError(
-            f"no rows were found that break all {len(found)} points at once, though each can be broken "
-            "alone; rows that do may exist, for the search does not try all; attack fewer points"
+            f"no rows were found that break all {len(found)} points at once, although each can be broken "
+            "alone; the search does not try all rows, so an attack may exist; attack fewer points"
         )
     search.prune()
     possible = search.judged(search.index).possible
@@ -348,11 +348,11 @@ class _RowSearch:
         return verdicts(self.model.on(index), self.points)
 
     def _stands(self, judged: Verdicts) -> NDArray[np.bool_]:
-        """Return which points have their label still for certain."""
+        """Return which points are still certain of their label."""
         return np.asarray(judged.winner == self.winner)
 
     def run(self, step: int) -> bool:
-        """Add rows, at first ``step`` at a time, until all points are broken; tell whether they are."""
+        """Add rows, at first ``step`` at a time, until all points are broken; return whether they are."""
         for _ in range(_ROUNDS):
             judged = self.judged(self.index)
             standing = np.flatnonzero(self._stands(judged))
@@ -360,7 +360,7 @@ class _RowSearch:
                 return True
             offering = evenly(standing, _OFFERING).tolist()
             kinds = {*self.added}.union(map(self.raising, offering), map(self.lowering, offering))
-            # Where no row helps that is best for one point, rows with one other value may.
+            # If no row that is best for one point helps, a row that differs in one value may.
             tried, left = (sorted(kinds), self._near(kinds)), self._left(judged)
             kind = next(filter(None, (self._best(own, step, left) for own in tried)), None)
             if kind is not None:

@@ -1,7 +1,7 @@
-"""Cleaner: clean cell by cell, with a person or an oracle, until the points that matter are done.
+"""Cleaner: clean cell by cell, with a person or a program, until the points that matter are done.
 
-It proposes cells, takes answers, keeps the counts up to date and says when to stop. Each answer is
-checked against its column before any is taken, and verdicts are exact for the table as it then is.
+It proposes cells, takes answers, keeps the counts up to date and reports when to stop. All answers are
+checked against their columns before any is accepted, and verdicts are exact for the current table.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ class Cleaner:
     points
         The points that matter.
     table
-        The table that was counted, with ``labels`` beside it where it was counted from plain rows.
+        The table that was counted, with ``labels`` if it was counted from plain rows.
     bias
         As for `cleaning_plan`: points are done when they hold up to it. Each answer changes the
-        counts, and with them what the bias assumes of the cells that are left.
+        counts, and with them what the bias assumes about the remaining cells.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class Cleaner:
 
     @cached_property
     def verdicts(self) -> Verdicts:
-        """What all worlds that are left say of the points."""
+        """The verdicts on the points over all remaining worlds."""
         return verdicts(self.model, self.points)
 
     @property
@@ -124,7 +124,7 @@ class Cleaner:
 
     @property
     def finished(self) -> bool:
-        """Whether every point is done, or no missing cell matters to those that are not."""
+        """Whether every point is done, or no missing cell matters to the others."""
         return bool(self.done.all()) or not self._order.matters.any()
 
     @property
@@ -154,7 +154,7 @@ class Cleaner:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of the table before any answer: of its counts, and of its rows in their order."""
+        """A digest of the table before any answer: its counts and its rows in order."""
         index = self.original
         schema = [[f.name, f.kind, f.values, f.edges] for f in index.schema.features]
         labels = [text(label) for label in index.labels]
@@ -175,9 +175,9 @@ class Cleaner:
     # Proposals ------------------------------------------------------------------------------------
 
     def next(self, n_cells: int = 1) -> list[Cell]:
-        """Propose cells to look up: those that probably bring the most points."""
+        """Propose cells to look up: those that will probably complete the most points."""
         if not isinstance(n_cells, int | np.integer) or n_cells < 1:
-            raise NullproofError(f"next was asked for {n_cells!r} cells; ask for 1 or more")
+            raise NullproofError(f"next got n_cells = {n_cells!r}; give 1 or more")
         proposed: list[Cell] = []
         for group in self.ranking():
             rows = self.rows_of(group)[: n_cells - len(proposed)]
@@ -189,7 +189,7 @@ class Cleaner:
     def ranking(self) -> list[Group]:
         """Return the labels and features whose missing cells matter, the best first.
 
-        Columns that are missing nearly everywhere come last.
+        Columns that are almost entirely missing come last.
         """
         last = mostly_missing(self.original)
         return sorted(self._order.ranking(), key=lambda group: bool(last[group[1]]))
@@ -199,7 +199,7 @@ class Cleaner:
         return self._rows.get(group, _NO_ROWS)
 
     def cells(self, plan: CleaningPlan) -> list[Cell]:
-        """Return the cells of a plan that was made for the table as it is now, in its order."""
+        """Return the cells of a plan made for the current table, in its order."""
         return plan.cells_among(self.rows_of)
 
     @cached_property
@@ -212,14 +212,14 @@ class Cleaner:
     # Answers --------------------------------------------------------------------------------------
 
     def fill(self, answers: Mapping[Any, Any]) -> None:
-        """Take answers: a value for each of some missing cells, (row, column). All are taken, or none.
+        """Fill in answers: values for missing cells, by (row, column). All are accepted, or none.
 
-        A text is read as a value of its column, as in a worksheet.
+        Texts are parsed as values of their column, as in a worksheet.
         """
         self.take(self.checked(answers))
 
     def take(self, fills: Sequence[Fill]) -> None:
-        """Take answers that were checked, as codes."""
+        """Fill in checked answers, as codes."""
         index, owners = self.index, self.training.row_labels
         for j, rows, codes, values in fills:
             index = index.filled(j, owners[rows], codes)
@@ -246,7 +246,7 @@ class Cleaner:
         return changes
 
     def save(self, path: str | Path) -> None:
-        """Write the answers so far to a JSON file, whole or not at all."""
+        """Write the answers so far to a JSON file, atomically."""
         answers = [
             {**cell._asdict(), "value": value, "check": self.check(cell)}
             for cell, value in self.filled.items()
@@ -256,7 +256,7 @@ class Cleaner:
         write_whole(Path(path), lambda part: part.write_text(written + "\n", "utf-8"))
 
     def resume(self, path: str | Path) -> None:
-        """Take the answers that `save` wrote, in addition to those given since."""
+        """Fill in the answers that `save` wrote, in addition to those given since."""
         try:
             document = json.loads(Path(path).read_text("utf-8"))
             saved = {Cell(a["row"], a["column"]): a["value"] for a in document["answers"]}
@@ -269,7 +269,7 @@ class Cleaner:
             )
         except OSError:
             raise NullproofError(f"no such file: {path}; check the path") from None
-        # Lists in lists in lists … are no answers either.
+        # Deeply nested lists are not answers either.
         except (ValueError, KeyError, TypeError, RecursionError):
             is_ours = False
         if not is_ours:
@@ -283,9 +283,9 @@ class Cleaner:
     def checked(
         self, answers: Mapping[Any, Any], where: Mapping[Any, str] | None = None
     ) -> list[Fill]:
-        """Check answers; all that are no values of their columns are one error, and then none is taken.
+        """Check answers; one error reports all that are not values of their columns.
 
-        ``where`` says where the answer for a cell stands, if not by its row and column.
+        ``where`` gives the place of each answer in messages, instead of row and column.
         """
         if not isinstance(answers, Mapping):
             raise NullproofError(
@@ -309,7 +309,7 @@ class Cleaner:
                 by_feature.setdefault(j, []).append((int(row), code, plain))
         if wrong:
             raise NullproofError(
-                f"{many(len(wrong), 'answer')} cannot be taken: {'; '.join(wrong)}; mend what is wrong, or "
+                f"{many(len(wrong), 'answer')} cannot be accepted: {'; '.join(wrong)}; correct them, or "
                 "leave the cell out"
             )
         return [*_fills(by_feature)]
@@ -319,7 +319,7 @@ class Cleaner:
         j, n_rows = self.index.schema.position.get(column), len(self.training.row_labels)
         if j is None:
             raise NullproofError(
-                f"there is an answer for column {column!r}, which is no feature; "
+                f"there is an answer for column {column!r}, which is not a feature; "
                 f"they are {some(self.index.features, 8)}"
             )
         if isinstance(row, bool) or not isinstance(row, int | np.integer) or not 0 <= row < n_rows:
@@ -356,7 +356,7 @@ def _fills(by_feature: Mapping[int, list[tuple[int, int, Any]]]) -> Iterator[Fil
 
 
 def _read_answer(schema: Schema, j: int, value: Any) -> tuple[Any, int]:
-    """Return an answer as a value of its column, with its code; an error says what is wrong with it."""
+    """Return an answer as a value of its column, with its code; raise an error if it is invalid."""
     feature, missing = schema.features[j], schema.missing
     if is_missing(value):
         raise NullproofError("it is missing too")
@@ -371,7 +371,7 @@ def _read_answer(schema: Schema, j: int, value: Any) -> tuple[Any, int]:
     except NullproofError as problem:
         raise NullproofError(f"{said} does not fit: {problem}") from None
     code = int(encoded.codes[0])
-    # A bin takes any number between its edges, but a column may show a few numbers only.
+    # A bin accepts any number between its edges, but some columns hold only a few numbers.
     is_odd = feature.shows_single_values and text(plain) not in feature.codes
     several = isinstance(plain, list | tuple | set | frozenset | np.ndarray)
     if several or is_odd or not 0 <= code < feature.n_values:
@@ -393,7 +393,7 @@ def _typed(feature: Feature, written: str) -> Any:
         moment = parsed_date(written)
         value = None if moment is None else at_microseconds(moment)
     else:
-        # As a file is read: other readers round large integers.
+        # Parsed as in files: other parsers round large integers.
         value = as_number(written)
     if value is not None:
         return value

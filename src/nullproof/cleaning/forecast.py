@@ -1,4 +1,4 @@
-"""What looking cells up is expected to bring: one simulation, by counts.
+"""Estimate the effect of looking up cells, by one simulation on counts.
 
 The groups of a plan are filled one after another by chance, as the known cells of the same label and
 column are, in a number of random draws that all steps share. For a point, the cells of a group matter only
@@ -79,7 +79,7 @@ def forecast(
         if (place + 1) % every == 0 or place + 1 == len(parts):
             judged.append(place)
             expected.append(n_settled + float(simulation.chance_done() @ stands_for))
-    # Without a bias a point that is done stays so, whatever the cells hold.
+    # Without a bias, a point that is done stays done, whatever the cells hold.
     along = np.maximum.accumulate(expected) if model.is_unbiased else np.array(expected)
     whole: list[float] = np.interp(np.arange(len(parts)), judged, along).tolist()
     return whole
@@ -121,7 +121,7 @@ class _Simulation:
         )
 
     def copy(self) -> _Simulation:
-        """Return the same state, to be filled otherwise."""
+        """Return a copy of the state, to be filled differently."""
         other = copy(self)
         other._low, other._high, other._groups = self._low.copy(), self._high.copy(), {}
         return other

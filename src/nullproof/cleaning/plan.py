@@ -1,4 +1,4 @@
-"""cleaning_plan: which missing cells to look up first, how far that gets, and where to stop.
+"""cleaning_plan: which missing cells to look up first, the expected effect, and where to stop.
 
 This is the one source of advice: the command line, the page, the report's finding and its next step all
 show a `CleaningPlan`.
@@ -39,7 +39,7 @@ from nullproof.results.pictures import ROWS, shown_table
 from nullproof.words import estimate, many, some
 
 USUAL_BIAS = Fraction(HOLDS)
-# The missing cells beyond which certainty is too much to ask for, as a share of all.
+# The largest share of the missing cells for which certainty is still proposed.
 _TOO_MANY = 0.1
 # A step looks up at most this many cells, or this share of the plan, so that the curve has many points.
 _STEP_CELLS, _STEP_SHARE = 100, 20
@@ -76,7 +76,7 @@ class Step(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """Steps that bring something together: the cells so far, and the points done after them."""
+    """Steps that together complete points: the cells so far, and the points done after them."""
 
     steps: tuple[Step, ...]
     so_far: int
@@ -87,7 +87,7 @@ class Stage(NamedTuple):
         return sum(step.n_cells for step in self.steps)
 
     def columns(self, most: int = 4, rows: str = "") -> str:
-        """Name the columns, with the labels of the rows to look at; ``rows`` stands before the labels."""
+        """Name the columns, with the labels of the rows to look at; ``rows`` is put before the labels."""
         labels: dict[str, dict[str, None]] = {}
         for step in self.steps:
             labels.setdefault(step.feature, {})[str(step.label)] = None
@@ -95,7 +95,7 @@ class Stage(NamedTuple):
 
 
 class Stop(NamedTuple):
-    """Where to stop at first: ``n_cells`` bring ``gain`` points, the ``n_after`` others far fewer."""
+    """A good place to stop: ``n_cells`` complete ``gain`` points, the ``n_after`` others far fewer."""
 
     n_cells: int
     gain: float
@@ -104,7 +104,7 @@ class Stop(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Say the same in words."""
+        """Write this in words."""
         first = "cell is" if self.n_cells == 1 else f"{self.n_cells:,} cells are"
         return (
             f"Where to stop: the first {first} expected to bring {estimate(self.gain)} points, "
@@ -114,17 +114,17 @@ class Stop(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class CleaningPlan:
-    """An order of work: steps one after another, with what each is expected to bring.
+    """A plan of steps, with the expected effect of each.
 
     Parameters
     ----------
     stuck
-        Positions of points that no values of the missing cells help: labels tie in every world. Exact.
+        Positions of points that no values of the missing cells can help: labels tie in every world. Exact.
     n_for_certainty
         How many cells may have to be looked up before every point is certain.
     does_not_apply
-        Columns that are missing in over nine tenths of the rows. They have no steps: what is missing so
-        often probably does not apply, and counts as a value with ``missing_is_value``.
+        Columns that are missing in over nine tenths of the rows. They have no steps: such cells probably do
+        not apply, and ``missing_is_value`` counts them as a value.
 
     Examples
     --------
@@ -153,7 +153,7 @@ class CleaningPlan:
 
     @property
     def done(self) -> NDArray[np.bool_]:
-        """Which points need nothing: they hold up to the bias, or are certain where it is 1. Exact."""
+        """Which points are done: they hold up to the bias, or are certain if it is 1. Exact."""
         return self.verdicts.certain
 
     @property
@@ -162,30 +162,30 @@ class CleaningPlan:
 
     @property
     def n_done(self) -> int:
-        """How many points need nothing."""
+        """The number of points that are done."""
         return int(self.done.sum())
 
     @property
     def n_cells(self) -> int:
-        """How many cells all steps look up."""
+        """The number of cells in all steps."""
         return sum(step.n_cells for step in self.steps)
 
     @property
     def expected(self) -> float:
-        """How many points are expected to be done after all steps."""
+        """The expected number of points done after all steps."""
         return self.steps[-1].expected if self.steps else float(self.n_done)
 
     @cached_property
     def curve(self) -> dict[str, list[Any]]:
-        """Cells looked up, and points that are expected to be done then; from none on."""
+        """The expected number of points done, by cells looked up, from 0 cells on."""
         n_cells = np.cumsum([0, *(step.n_cells for step in self.steps)]).tolist()
         return {"n_cells": n_cells, "expected": [self.n_done, *(s.expected for s in self.steps)]}
 
     @cached_property
     def stages(self) -> list[Stage]:
-        """The steps put together until each stage brings something.
+        """The steps, merged until each stage completes some points.
 
-        Those after the last gain are left off. Where nothing is gained at all, every step is a stage.
+        Steps after the last gain are left out. If nothing is gained at all, every step is a stage.
         """
         top = max((step.expected for step in self.steps), default=0.0)
         least = max(_LEAST_RISE, (top - self.n_done) / _MOST_STAGES)
@@ -204,7 +204,7 @@ class CleaningPlan:
 
     @cached_property
     def stop(self) -> Stop | None:
-        """Where the curve bends most; None where each cell brings about the same."""
+        """Where the curve bends most; None if all cells have about the same effect."""
         cells = np.array(self.curve["n_cells"], dtype=float)
         rise = np.maximum.accumulate(self.curve["expected"]) - self.n_done
         if not self.steps or rise[-1] < _LEAST_RISE:
@@ -225,7 +225,7 @@ class CleaningPlan:
 
     @property
     def headline(self) -> str:
-        """Say how many points are done, and how many cells the others take."""
+        """How many points are done, and how many cells the others take."""
         said = f"{self.n_done:,} of {many(self.n_points, 'point')} {self.what}"
         if not self.steps:
             return said
@@ -234,7 +234,7 @@ class CleaningPlan:
 
     @property
     def meaning(self) -> str:
-        """Say what it means that a point is done."""
+        """What it means that a point is done."""
         biases = {*self.model.bias}
         if self.model.is_unbiased:
             return "Certain: the same label whatever the missing cells hold."
@@ -245,36 +245,36 @@ class CleaningPlan:
 
     @property
     def nothing_to_do(self) -> str:
-        """Say why there are no steps."""
+        """Why there are no steps."""
         if self.n_done + len(self.stuck) == self.n_points:
             return "No missing cell needs to be looked up."
         if self.does_not_apply:
-            return "Only cells of columns that are missing nearly everywhere would help the others."
+            return "Only cells of columns that are almost entirely missing would help the others."
         return "No missing cell to look up would help the others."
 
     @property
     def certainty(self) -> str:
-        """Say what certainty would take, where the plan has a weaker goal; empty where it has not."""
+        """What certainty would take, if the plan has a weaker goal; else empty."""
         n_missing = self.index.n_missing
         if self.model.is_unbiased or not self.n_for_certainty:
             return ""
         said = (
-            "To make every point certain that can be, whatever the missing cells hold, may take "
+            "Making certain every point that can be may take "
             f"{self.n_for_certainty:,} of {many(n_missing, 'missing cell')}"
         )
         if self.n_for_certainty > _TOO_MANY * n_missing:
-            return f"{said}: more than a tenth, so that is not proposed."
-        return f"{said}: set the bias to 1 to plan for that."
+            return f"{said}: more than a tenth, so it is not proposed."
+        return f"{said}: set the bias to 1 to plan for this."
 
     @property
     def hint(self) -> str:
-        """Say which columns are missing nearly everywhere and what to do about them; or nothing."""
+        """Which columns are almost entirely missing and what to do about them; or empty."""
         if not self.does_not_apply:
             return ""
         is_are = "is" if len(self.does_not_apply) == 1 else "are"
         return (
-            f"{some(self.does_not_apply, 4)} {is_are} missing in over nine tenths of the rows and not to "
-            "be looked up; if missing means that it does not apply, count it as a value "
+            f"{some(self.does_not_apply, 4)} {is_are} missing in over nine tenths of the rows and not in "
+            "the plan; if missing means that it does not apply, count it as a value "
             "(missing_is_value, --missing-is-value)."
         )
 
@@ -286,7 +286,7 @@ class CleaningPlan:
         Parameters
         ----------
         table
-            The table that was counted; ``labels`` beside it where it was counted from plain rows.
+            The table that was counted, with ``labels`` if it was counted from plain rows.
         """
         return self.cells_among(missing_rows(self.index, table, labels).__getitem__)
 
@@ -314,7 +314,7 @@ class CleaningPlan:
         }
 
     def document(self, brought: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the JSON form, with what answers ``brought`` where some were taken."""
+        """Return the JSON form, with what the answers ``brought`` if there were any."""
         names, columns = self.points.names, self.columns()
         steps = zip(*columns.values(), strict=True)
         curve = zip(*self.curve.values(), strict=True)
@@ -381,15 +381,15 @@ def cleaning_plan(
     budget
         The most cells to look up; None for no limit.
     own_missing
-        ``"skip"`` only: points are predicted from the cells that they know.
+        ``"skip"`` only: points are predicted from their known cells.
     bias
         A point is done when it holds up to this bias, as for `certify`; 1 asks for certainty, which
         often takes most of the missing cells. A cell that is looked up becomes a known cell, which
-        changes what is assumed of the others; the expected numbers take that into account.
+        changes what is assumed about the others; the expected numbers account for that.
     key
-        What names the points in the result: a column of theirs, or one name per point.
+        The names of the points in the result: one of their columns, or one name per point.
     on_progress
-        Called with what is being done and which share of the work is done.
+        Called with a description of the current step and the share of the work that is done.
 
     Examples
     --------
@@ -531,7 +531,7 @@ def missing_rows(
 
 
 def rows_by_group(index: CountIndex, training: TrainingTable) -> dict[Group, NDArray[np.intp]]:
-    """Return the same for a table that is open; another table than the one counted is refused."""
+    """Return the same for an open table; reject any table other than the one counted."""
     rows: dict[Group, NDArray[np.intp]] = {}
     for j, name in enumerate(index.features):
         missing = np.flatnonzero(training.writer(j).encoded.codes < 0)

@@ -49,14 +49,14 @@ _MOST_LINES = 1_048_576
 
 @dataclass(frozen=True)
 class Answer:
-    """What a line of a worksheet says, and where that line is."""
+    """The answer in a line of a worksheet, and its place."""
 
     value: str
     where: str
 
 
 class Work:
-    """A plan for a table, after the answers of worksheets were taken.
+    """A plan for a table, after the answers of worksheets were filled in.
 
     Parameters
     ----------
@@ -96,11 +96,11 @@ class Work:
 
     @property
     def model(self) -> Model:
-        """The counts with all answers, and the question."""
+        """The counts with all answers, and the options."""
         return self.cleaner.model if self._has_answers else Model(self.index, **self._options)
 
     def take(self, worksheets: Sequence[Path]) -> dict[str, Any] | None:
-        """Take the answers of worksheets, all or none, and return what they brought."""
+        """Fill in the answers of worksheets, all or none, and return their effect."""
         if not worksheets:
             return None
         answers: dict[Cell, Answer] = {}
@@ -244,7 +244,7 @@ def _write_excel(path: Path, lines: list[list[str]]) -> None:
     with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:
         # The same answers give the same file, whatever the time.
         book.set_properties({"created": dt.datetime(2000, 1, 1)})
-        # As text, lest a spreadsheet program take 3-4 for a date or 007 for 7.
+        # As text, so that spreadsheet programs do not read 3-4 as a date or 007 as 7.
         as_text, bold = book.add_format({"num_format": "@"}), book.add_format({"bold": True})
         sheet = book.add_worksheet("worksheet")
         for j, column in enumerate(zip(*lines, strict=True)):
@@ -278,7 +278,7 @@ def read_worksheet(path: Path, cleaner: Cleaner) -> dict[Cell, Answer]:
         cell = Cell(int(row), line["column"])
         if line["check"] != cleaner.check(cell):
             raise NullproofError(
-                f"{where} ({_named(cell)}) belongs to another table or was altered; feed back lines of "
+                f"{where} ({_named(cell)}) belongs to another table or was altered; use lines of "
                 "the worksheet that was made for this one"
             )
         if cell in answers:
@@ -342,7 +342,7 @@ def _parsed(path: Path, written: str) -> list[tuple[int, Line]]:
     lines = []
     for line in reader:
         if any(line[name] is None for name in NEEDED):
-            raise NullproofError(f"{path.name}, line {reader.line_num} is cut short; mend it")
+            raise NullproofError(f"{path.name}, line {reader.line_num} is cut short; fix it")
         if any(line.get(None) or ()):
             raise NullproofError(
                 f"{path.name}, line {reader.line_num} has more cells than the header; put a value that "
@@ -356,7 +356,7 @@ def _refuse_lacking(path: Path, names: Sequence[str]) -> None:
     lacking = [name for name in NEEDED if name not in names]
     if lacking:
         raise NullproofError(
-            f"{path} has no column {lacking[0]!r}; feed back the worksheet with its header line"
+            f"{path} has no column {lacking[0]!r}; give the worksheet with its header line"
         )
     twice = [name for name in NEEDED if list(names).count(name) > 1]
     if twice:
@@ -371,7 +371,7 @@ def _named(cell: Cell) -> str:
 
 
 def _warn_of_slips(schema: Schema, fills: Sequence[Fill], places: Mapping[Cell, str]) -> None:
-    """Warn about numbers beyond all others of their columns: they may be slips."""
+    """Warn about numbers outside the range of their columns: they may be typing errors."""
     beyond = []
     for fill in fills:
         feature = schema.features[fill.feature]
@@ -381,6 +381,6 @@ def _warn_of_slips(schema: Schema, fills: Sequence[Fill], places: Mapping[Cell, 
                 beyond.append(f"{place}: {feature.name!r} is {text(value)}")
     if beyond:
         notice(
-            f"{many(len(beyond), 'answer')} beyond all that the column shows, taken as its first or last "
+            f"{many(len(beyond), 'answer')} outside the range of the column, counted in its first or last "
             f"bin: {'; '.join(beyond)}"
         )

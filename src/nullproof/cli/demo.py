@@ -33,7 +33,7 @@ def show_demo(console: Console) -> None:
     result = certify(index, new, key=NAME)
     display = Display(console, everything=True, of_train=False)
     display.say(
-        f"An insurer wants to know which customers will leave. Of {index.n_rows} records "
+        f"An insurer wants to know which customers will leave. In {index.n_rows} records, "
         f"{index.n_missing} cells are missing. Every way to fill them in is a possible world."
     )
     show_certificates(display, result)

@@ -1,6 +1,6 @@
 """ARFF, the format of Weka and OpenML: attributes with their types and domains, then rows.
 
-A nominal attribute becomes an Enum, so its domain is what it declares. ``?`` and nothing are missing.
+A nominal attribute becomes an Enum with the declared domain. ``?`` and empty values are missing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Attribute = tuple[str, Any]
 
 
 def read_arff(name: str, written: str, as_text: Collection[str]) -> pl.DataFrame:
-    """Read the text of an ARFF file; numbers in ``as_text`` stay as they are written."""
+    """Read the text of an ARFF file; columns in ``as_text`` stay text."""
     import polars as pl
 
     from nullproof.data.files import refuse_repeated
@@ -67,11 +67,11 @@ def _declared(name: str, lines: Iterator[tuple[int, str]]) -> list[Attribute]:
         if word == "@data":
             if not attributes:
                 raise NullproofError(
-                    f"{where}: the data begin without any @attribute; declare them"
+                    f"{where}: the data begin before any @attribute; declare the attributes first"
                 )
             return attributes
         if word == "@attribute":
-            # A list of values may go on over several lines.
+            # A list of values may span several lines.
             while "{" in line and not re.search(r"\}\s*(%.*)?$", line):
                 more = next(lines, None)
                 if more is None:
@@ -80,9 +80,9 @@ def _declared(name: str, lines: Iterator[tuple[int, str]]) -> list[Attribute]:
             attributes.append(_attribute(where, line))
         elif not word.startswith("%") and word != "@relation":
             raise NullproofError(
-                f"{where}: {line[:40]!r} is neither @relation, @attribute nor @data; mend that line"
+                f"{where}: {line[:40]!r} is neither @relation, @attribute nor @data; fix that line"
             )
-    raise NullproofError(f"{name} has no @data line; give a whole ARFF file")
+    raise NullproofError(f"{name} has no @data line; give a complete ARFF file")
 
 
 def _attribute(where: str, line: str) -> Attribute:
@@ -90,7 +90,7 @@ def _attribute(where: str, line: str) -> Attribute:
 
     found = _ATTRIBUTE.fullmatch(line)
     if found is None:
-        raise NullproofError(f"{where}: an @attribute needs a name and a type; mend that line")
+        raise NullproofError(f"{where}: an @attribute needs a name and a type; fix that line")
     name, declared = _unquoted(found[1]), found[2]
     nominal = _NOMINAL.fullmatch(declared)
     if nominal is not None:
@@ -116,7 +116,7 @@ def _unquoted(written: str) -> str:
 
 
 def _split(row: str) -> list[str] | None:
-    """Return the fields of a row, as they are written; None if one does not fit."""
+    """Return the fields of a row as written; None if one is malformed."""
     fields, at, more = [], 0, True
     while more:
         found = _FIELD.match(row, at)
@@ -128,10 +128,10 @@ def _split(row: str) -> list[str] | None:
 
 
 def _cells(where: str, n_attributes: int, row: str) -> list[str | None]:
-    """Return the cells of one row as text, None where missing."""
+    """Return the cells of one row as text; None for missing cells."""
     if row.startswith("{"):
         raise NullproofError(
-            f"{where}: the row is sparse, which is not read; write one value for each attribute, as Weka's "
+            f"{where}: sparse rows are not supported; write one value for each attribute, as Weka's "
             "SparseToNonSparse does"
         )
     if _ODD.search(row):
@@ -139,7 +139,7 @@ def _cells(where: str, n_attributes: int, row: str) -> list[str | None]:
     elif "," in row or n_attributes == 1:
         fields = [field.strip() for field in row.split(",")]
     else:
-        # Weka takes tabs and spaces for separators too.
+        # Weka also accepts tabs and spaces as separators.
         fields = row.split()
     if fields is None:
         raise NullproofError(
@@ -160,14 +160,14 @@ def _typed(name: str, cells: pl.Series, kind: Any, lines: Sequence[int]) -> pl.S
     if kind == pl.String:
         return cells
     if kind == pl.Enum:
-        wanted = f"it is declared with {some(map(repr, kind.categories), 5)}"
+        wanted = f"its declared values are {some(map(repr, kind.categories), 5)}"
         made = cells.cast(kind, strict=False)
     elif kind == pl.Datetime:
-        wanted = "dates are read as 2024-12-31 10:30:00"
+        wanted = "dates must look like 2024-12-31 10:30:00"
         days = [None if x is None else parsed_date(x) for x in cells.to_list()]
         made = pl.Series(cells.name, days, pl.Int64).cast(kind)
     else:
-        wanted = "it is declared as numbers"
+        wanted = "it is declared as numeric"
         typed = type_texts(cells, NOTHING_SPELLED)
         made = cells.cast(kind, strict=False) if typed is None else typed[0]
     strange = made.is_null() & cells.is_not_null()

@@ -1,7 +1,7 @@
 """Change cells of a table and keep everything else: its library, types, columns, rows and order.
 
-`TrainingTable` opens a table again after it was counted: attacks point at its cells, worlds fill its
-missing ones. `inject_missing` blanks cells by chance.
+`TrainingTable` opens a table again after it was counted, so that attacks can name its cells and worlds can
+fill them. `inject_missing` blanks cells by chance.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def set_cells(frame: nw.DataFrame[Any], changes: Changes) -> Any:
 
 
 def held(value: Any, dtype: Any) -> Any:
-    """Return a value as a column of this type takes it: as text, in a zone, as a duration or a decimal."""
+    """Convert a value for a column of this type: text, a time zone, a duration or a decimal."""
     if value is None:
         return value
     if dtype == nw.String:
@@ -66,7 +66,7 @@ def held(value: Any, dtype: Any) -> Any:
     if isinstance(value, str) and dtype.is_numeric():
         value = as_number(value)
     if isinstance(value, dt.datetime) and dtype in (nw.Date, nw.Datetime):
-        # In the zone of the column, or in UTC without one.
+        # In the column's time zone, or in UTC without one.
         in_utc = value if value.tzinfo else value.replace(tzinfo=dt.UTC)
         has_zone = getattr(dtype, "time_zone", None) is not None
         return in_utc if has_zone else in_utc.astimezone(dt.UTC).replace(tzinfo=None)
@@ -82,10 +82,10 @@ def held(value: Any, dtype: Any) -> Any:
 
 
 def _set_pandas(column: Any, cells: Mapping[int, Any]) -> Any:
-    """Return a column of pandas with some cells changed, of the first type that keeps them."""
+    """Return a pandas column with some cells changed, in the first type that can hold them."""
     blanks = [row for row, value in cells.items() if value is None]
     if blanks:
-        # NumPy integers and booleans have no missing value; pandas' own types do.
+        # NumPy integers and booleans have no missing value, but pandas' nullable types do.
         is_plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in "iub"
         column = column.convert_dtypes() if is_plain else column.copy()
         column.iloc[blanks] = None
@@ -106,14 +106,14 @@ def _set_pandas(column: Any, cells: Mapping[int, Any]) -> Any:
 
 
 def _same(made: Any, value: Any) -> bool:
-    """Return whether a cell holds the value that was set: a narrow type may round it without a word."""
+    """Return whether a cell holds the value that was set: a narrow type may round it silently."""
     if value is None:
         return made is None
     return not is_missing(made) and text(made) == text(value)
 
 
 def _set_series(column: pl.Series, cells: Mapping[int, Any]) -> pl.Series:
-    """Return a series with some cells changed, of its own type if that keeps them, else of a wider one."""
+    """Return a series with some cells changed, in its type if possible, else in a wider one."""
     import polars as pl
 
     name, new = column.name, [*cells.values()]
@@ -123,7 +123,7 @@ def _set_series(column: pl.Series, cells: Mapping[int, Any]) -> pl.Series:
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         kept = False
     if not kept:
-        # Whole numbers may come beside fractions.
+        # Whole numbers may be mixed with fractions.
         own = pl.Series(name, new, strict=False)
     both = pl.concat([column.to_frame(), own.to_frame()], how="vertical_relaxed").to_series()
     places = np.arange(len(column))
@@ -132,7 +132,7 @@ def _set_series(column: pl.Series, cells: Mapping[int, Any]) -> pl.Series:
 
 
 def _set_arrow(column: Any, cells: Mapping[int, Any]) -> Any:
-    """Return a column of Arrow with some cells changed, of its own type if that holds them."""
+    """Return an Arrow column with some cells changed, in its type if that can hold them."""
     import polars as pl
     import pyarrow as pa
 
@@ -149,7 +149,7 @@ def _set_arrow(column: Any, cells: Mapping[int, Any]) -> Any:
 class TrainingTable:
     """A table that was counted, and the position of each row's label among the schema's labels.
 
-    Rows without a label were left out when it was counted. They keep their places, with the label -1,
+    Rows without a label were left out when it was counted. They keep their positions, with the label -1,
     and their cells are neither known nor missing.
     """
 
@@ -181,14 +181,14 @@ class TrainingTable:
         return cls(schema, source, table, row_labels, counted, () if labels is None else labels)
 
     def names(self, key: str | None) -> RowNames | None:
-        """Return the names of its rows, if it has that column."""
+        """Return the names of the rows, if the table has the key column."""
         frame = self.table.frame
         if key is None or frame is None or key not in frame.columns:
             return None
         return row_names(key, frame, None, self.table.n_rows)
 
     def writer(self, j: int) -> ColumnWriter:
-        """Return one column with its codes, and how it writes its values."""
+        """Return the writer of one column."""
         return ColumnWriter(self, j)
 
     def changed(self, changes: Changes) -> Any:
@@ -204,9 +204,9 @@ class TrainingTable:
     def extended(
         self, rows: Sequence[tuple[int, Sequence[int]]], frame: nw.DataFrame[Any] | None = None
     ) -> Any:
-        """Return the table, or a ``frame`` of its rows, with rows more: positions of labels, and codes.
+        """Return the table, or a ``frame`` of its rows, with added rows: label positions, codes.
 
-        Columns that are neither features nor the label are blank there. Of plain rows a pair: rows, labels.
+        Columns that are neither features nor the label are blank in them. Plain rows give (rows, labels).
         """
         writers = [self.writer(j) for j in range(len(self.schema.features))]
         values = {
@@ -228,7 +228,7 @@ class TrainingTable:
         )
 
     def _label(self, code: int) -> Any:
-        """Return a label as the table writes it, where it shows it."""
+        """Return a label as written in the table, if it occurs there."""
         shown = np.flatnonzero(self.row_labels == code)
         if not len(shown):
             return self.schema.labels[code]
@@ -247,7 +247,7 @@ class TrainingTable:
 
 
 class ColumnWriter:
-    """Values to fill a column with: as the column itself writes them, where it shows one."""
+    """Values for filling a column, written as in the column if they occur there."""
 
     def __init__(self, training: TrainingTable, j: int) -> None:
         self.feature, self.table = training.schema.features[j], training.table
@@ -273,7 +273,7 @@ class ColumnWriter:
         return self._values[code]
 
     def written(self, number: float) -> Any:
-        """Return a number as the column holds it: dates are numbers only here."""
+        """Return a number in the type of the column: internally, dates are numbers."""
         return at_microseconds(number) if self.feature.kind == "date" else number
 
     def _made_up(self, code: int, frame: nw.DataFrame[Any] | None) -> Any:
@@ -313,7 +313,7 @@ def inject_missing(
     features
         The columns to blank cells of; None means all.
     label
-        The label column, of which no cell is blanked.
+        The label column, which keeps all cells.
     seed
         The same seed blanks the same cells, on any machine and in any data frame library.
 
@@ -356,7 +356,7 @@ def uniforms(size: int, seed: int, *, stream: int) -> NDArray[np.float64]:
 
 
 def smallest(keys: NDArray[np.float64], n_wanted: int) -> Mask:
-    """Mark the smallest keys; of equal ones the first, so that nothing is left to the sorting."""
+    """Mark the smallest keys; among equal keys the first, so that the result is deterministic."""
     marked: Mask = np.zeros(len(keys), dtype=bool)
     marked[np.argsort(keys, kind="stable")[:n_wanted]] = True
     return marked

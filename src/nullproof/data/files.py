@@ -1,6 +1,6 @@
-"""Read tables from files and from standard input: text, Parquet, Arrow, Excel and ARFF, packed or not.
+"""Read tables from files and from standard input: text, Parquet, Arrow, Excel, ARFF, also compressed.
 
-The first bytes say what a file is, never its name. Typed formats keep their types; the texts of CSV and
+The first bytes decide the format, never the name. Typed formats keep their types; the texts of CSV and
 Excel files are typed column by column (`nullproof.data.texts`).
 """
 
@@ -54,7 +54,7 @@ _FORMS = {
     b"PK\x05\x06": "an Excel file",
 }
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-# The options that say something about each kind of file.
+# The options that apply to each kind of file.
 _TAKEN: dict[str, tuple[str, ...]] = {
     "an Excel file": ("header=False", "sheet", "skip_rows"),
     "an ARFF file": ("encoding",),
@@ -64,7 +64,7 @@ _TAKEN: dict[str, tuple[str, ...]] = {
 _READERS = ("polars", "fastexcel", "_fastexcel", "pyo3_runtime")
 _PROBLEMS = (OSError, EOFError, RuntimeError, ValueError, zlib.error, zipfile.BadZipFile)
 _GIGABYTE = 1 << 30
-# The longer marks first: that of UTF-16 begins that of UTF-32.
+# Longer marks first, since the mark of UTF-32 begins with that of UTF-16.
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -87,7 +87,7 @@ def read_file(path: str | Path, asked: Reading) -> Table:
 
 
 def stamp(path: str | Path) -> Stamp | None:
-    """Return what changes when a file is changed: its number, size and time; None if it is no file."""
+    """Return a stamp that changes with the file: its number, size and time; None if it is not a file."""
     try:
         found = Path(path).stat()
     except (OSError, ValueError):
@@ -97,7 +97,7 @@ def stamp(path: str | Path) -> Stamp | None:
 
 
 class Content:
-    """The bytes of a file, unpacked, and as UTF-8 if they are text; a plain file stays on disk."""
+    """The decompressed bytes of a file, as UTF-8 if they are text; a plain file stays on disk."""
 
     def __init__(self, path: str | Path, options: FileOptions) -> None:
         self.path = Path(path)
@@ -106,7 +106,7 @@ class Content:
         if str(path) == "-":
             self.data = sys.stdin.buffer.read()
         elif not self._is_plain_file():
-            # A pipe, as the shell makes one of <(zcat train.csv.gz), can be read only once.
+            # A pipe, such as <(zcat train.csv.gz) in a shell, can be read only once.
             self.data = self.path.read_bytes()
         self._unpack()
         if not self.read(1):
@@ -115,7 +115,7 @@ class Content:
         strange = [name for name in options.given if name not in _TAKEN.get(self.form, ())]
         if strange and options.strict:
             raise NullproofError(
-                f"{strange[0]} was given but {self.name} is {self.form}, which leaves no choice there; "
+                f"{strange[0]} was given but {self.name} is {self.form}, where it has no effect; "
                 "leave it out"
             )
 
@@ -150,7 +150,9 @@ class Content:
                 raise NullproofError(f"no such file: {self.name}; {hint}")
             if path.is_fifo() and path.resolve().exists():
                 # Opening it would wait for a writer, perhaps for ever.
-                raise self.error("is a named pipe; give it as standard input, with - for its name")
+                raise self.error(
+                    "is a named pipe; read it from standard input and give - as the file name"
+                )
             if path.is_file():
                 path.open("rb").close()
                 return True
@@ -223,7 +225,7 @@ class Content:
             ) from None
         except (LookupError, ValueError):
             raise NullproofError(
-                f"encoding is {encoding!r}, which is no encoding of text that Python knows; give one like "
+                f"encoding is {encoding!r}, which Python does not know as a text encoding; give one like "
                 "utf-8, cp1252, latin-1 or utf-16"
             ) from None
         self.data = written.removeprefix("\ufeff").encode(errors="replace")
@@ -262,7 +264,7 @@ class Content:
 
 
 def _spare_memory() -> int:
-    """Return how many bytes a packed file may unpack to: half of the memory that is free."""
+    """Return how many bytes a compressed file may unpack to: half of the free memory."""
     try:
         free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError, AttributeError):
@@ -294,7 +296,7 @@ def _read(content: Content, asked: Reading) -> Table:
 
 @contextmanager
 def _explaining(content: Content) -> Iterator[None]:
-    """Say in one sentence why a file cannot be read."""
+    """Turn reading errors into one sentence."""
     try:
         yield
     except NullproofError:
@@ -439,7 +441,7 @@ def _read_rows(content: Content, header: Header, asked: Reading) -> pl.DataFrame
 
 
 def _has_all_fields(frame: pl.DataFrame, content: Content, header: Header) -> bool:
-    """Return whether no row is a short or blank line; these end in a null and lack separators."""
+    """Return whether no line is short or blank; such rows end in a null and lack separators."""
     if frame.width == 1 or not frame[:, -1].null_count():
         return True
     n_separators = 0
@@ -537,7 +539,7 @@ def _read_excel(content: Content, asked: Reading) -> pl.DataFrame:
 
     options = asked.file
     for logger in ("fastexcel", "calamine"):
-        # They log every empty column.
+        # fastexcel logs every empty column.
         logging.getLogger(logger).addHandler(logging.NullHandler())
 
     def load(**more: Any) -> Any:
@@ -601,11 +603,11 @@ def _check_workbook(content: Content) -> None:
     with content.open() as stream, zipfile.ZipFile(stream) as archive:
         if "xl/workbook.xml" not in archive.namelist():
             raise content.error(
-                "is a zip archive but no .xlsx file; save the table as .xlsx or CSV"
+                "is a zip archive but not an .xlsx file; save the table as .xlsx or CSV"
             )
         if sum(part.file_size for part in archive.infolist()) > _spare_memory():
             raise content.error(
-                "unpacks to more than the memory of this machine holds; save the sheet as CSV"
+                "unpacks to more than the memory of this machine; save the sheet as CSV"
             )
         for name in archive.namelist():
             if name.startswith("xl/worksheets/"):

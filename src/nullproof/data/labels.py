@@ -37,7 +37,7 @@ def label_codes(labels: Column) -> tuple[NDArray[np.int32], tuple[Any, ...]]:
 def known_label_codes(
     schema: Schema, labels: Column, advice: str = "count anew without like"
 ) -> NDArray[np.int32]:
-    """Number the labels as an index made before does; ``advice`` says what to do about others."""
+    """Number the labels like an existing index; ``advice`` says what to do about unknown labels."""
     codes, found = label_codes(labels)
     unknown = [label for label in found if text(label) not in schema.label_codes]
     if unknown:
@@ -49,9 +49,9 @@ def known_label_codes(
 
 
 def true_labels(schema: Schema, points: Table) -> NDArray[np.int32] | None:
-    """Return the number of each point's own label; None without a label column.
+    """Return the number of each point's label; None without a label column.
 
-    It is -1 where the label is missing, and where it is no label of the schema.
+    It is -1 if the label is missing or not in the schema.
     """
     if schema.label_name not in points.columns:
         return None
@@ -65,7 +65,7 @@ def true_labels(schema: Schema, points: Table) -> NDArray[np.int32] | None:
 
 def label_positions(schema: Schema, labels: Iterable[Any]) -> NDArray[np.int32]:
     """Return the position of each label among the schema's; -1 for a missing or an unknown one."""
-    # A file writes True where a data frame has the boolean.
+    # A file holds the text True for a boolean.
     known = {str(label): place for place, label in enumerate(schema.labels)} | schema.label_codes
     found = [
         -1 if is_missing(label) else known.get(text(label), known.get(str(label), -1))
@@ -75,7 +75,7 @@ def label_positions(schema: Schema, labels: Iterable[Any]) -> NDArray[np.int32]:
 
 
 def refuse_missing(labels: Column, how: str = "") -> None:
-    """Reject missing labels; ``how`` says how rows can be left out, where they can."""
+    """Reject missing labels; ``how`` names the option that leaves out such rows, if there is one."""
     if labels.sets:
         raise NullproofError("a label has several candidates; every row needs one label")
     gone = np.flatnonzero(~labels.known)
@@ -92,13 +92,13 @@ def rows_of(places: NDArray[np.intp]) -> str:
 
 
 def mend_labels(n_missing: int, how: str = "") -> str:
-    """Say what to do about rows without a label; ``how`` says how they are left out, where they can be."""
+    """Advise on rows without a label; ``how`` names the option that leaves them out, if there is one."""
     them, rows = ("it", "that row") if n_missing == 1 else ("them", "those rows")
     return f"fill {them} in or leave {rows} out{how and f' ({how})'}: labels are never missing"
 
 
 def labelled_rows(table: Table, labels: Column) -> tuple[Table, Column]:
-    """Return the rows whose label is known; whatever the others hold, it has no say in anything."""
+    """Return the rows whose label is known; the other rows are ignored altogether."""
     if labels.known.all():
         return table, labels
     rows = np.flatnonzero(labels.known)

@@ -1,4 +1,4 @@
-"""Which cells are missing: the one place that decides.
+"""Decide which cells are missing.
 
 Null, None, NaN, NA and NaT always are. Of texts the usual spellings are, or those of ``missing_only``;
 besides them what ``missing`` names, for all columns or for one. Declared values are values, however they
@@ -18,10 +18,10 @@ from typing import Any, Literal
 from nullproof.data.types import as_number, parsed_date, text
 from nullproof.errors import NullproofError
 
-# In lower case and without the spaces around them, as all spellings are compared.
+# In lower case and without surrounding spaces, as all spellings are compared.
 SURE = frozenset(("", "na", "n/a", "nan", "null", "?", "#n/a", "<na>"))
 DOUBTFUL = frozenset(("none", "-", "."))
-# Texts that often mean missing too, but may as well be values: a notice names them.
+# Texts that often mean missing but may also be values: a notice names them.
 OFTEN = frozenset(
     (
         *("??", "--", "---", "missing", "nil", "undefined", "n.a.", "n. a.", "#null!", "#value!"),
@@ -29,7 +29,7 @@ OFTEN = frozenset(
         *("k.a.", "k. a.", "keine angabe", "unbekannt", "inconnu", "desconocido", "sconosciuto"),
     )
 )
-# How the value is written that stands for "missing" where that is an answer.
+# The value that stands for "missing" in columns where that is an answer.
 MISSING_VALUE = "(missing)"
 # What stands for all columns that a mapping does not name.
 REST = "*"

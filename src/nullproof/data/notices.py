@@ -1,7 +1,7 @@
-"""Say what a person should know about a table that was counted: few notices, each with what to do.
+"""Warn about problems in a counted table: few notices, each with what to do.
 
-This chapter also decides which columns only name the rows, which numbers may stand for missing, and which
-columns give the label away.
+This module also decides which columns only name the rows, which numbers may stand for missing, and which
+columns leak the label.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from nullproof.data.types import LARGEST_DOUBLE_INTEGER, Column, text
 from nullproof.errors import NullproofError, notice
 from nullproof.words import PLAIN, cut, per_cent, some
 
-# With so few known cells a column of different texts may be anything.
+# With this few known cells, a column of distinct texts may be anything.
 FEW = 20
 _MANY_LABELS, _MANY_NUMBERS, _MANY_TEXTS = 50, 10, 1000
 _SHOWN, _LONGEST = 3, 100
-# From which share of all missing cells on those that play no part are named in any case.
+# From this share of all missing cells, columns that play no part are always reported.
 NOTABLE = 0.5
 
 
 class Counted(Protocol):
-    """What notices need of an index."""
+    """The parts of an index that notices need."""
 
     @property
     def schema(self) -> Schema: ...
@@ -49,10 +49,10 @@ _ID_NAME = re.compile(r"(^|[_\W])(ids?|uuid|guid)$|[a-z0-9]I[dD]s?$|^id[_\W]", r
 
 
 def names_rows(column: Column, counts: NDArray[np.int64] | None = None, n_rows: int = 0) -> bool:
-    """Return whether a column has nearly a text of its own for every row, or numbers the rows.
+    """Return whether a column has nearly unique texts, or numbers the rows.
 
-    If the cells are groups of cells, ``counts`` has how many are in each, and ``n_rows`` the rows of the
-    table.
+    If each cell stands for a group of cells, ``counts`` holds the group sizes and ``n_rows`` the number of
+    rows of the table.
     """
     n_rows = n_rows or len(column)
     if column.declared or column.sets or n_rows <= FEW:
@@ -60,7 +60,7 @@ def names_rows(column: Column, counts: NDArray[np.int64] | None = None, n_rows: 
     known = column.known
     if column.kind == "category":
         n_known = int(known.sum() if counts is None else counts[known].sum())
-        # The values are quick to count, those in use are not.
+        # Counting all values is quick; counting those in use is not.
         return n_known > FEW and 2 * len(column.values) > n_known and 2 * len(column.used) > n_known
     if column.kind != "number" or len(column) != n_rows or not known.all():
         return False
@@ -71,9 +71,9 @@ def names_rows(column: Column, counts: NDArray[np.int64] | None = None, n_rows: 
 
 
 def could_be_ids(name: str, low: float, high: float, n_rows: int) -> bool:
-    """Return whether different whole numbers between two others would be ids of all rows.
+    """Return whether distinct whole numbers from ``low`` to ``high`` would be ids of all rows.
 
-    They have no gap; or at least half of the numbers of their range occur; or the column is called so.
+    They have no gap, or at least half of the numbers in their range occur, or the column name says so.
     """
     if n_rows <= FEW or not max(abs(low), abs(high)) <= LARGEST_DOUBLE_INTEGER:
         return False
@@ -86,17 +86,17 @@ def could_be_ids(name: str, low: float, high: float, n_rows: int) -> bool:
 # Numbers that may stand for missing.
 
 _NINES = re.compile(r"-9+|9{2,}")
-# A sentinel is in at least one of so many cells, unless it is written in nines.
+# A sentinel is in at least one in 100 cells, unless it is written in nines.
 _FREQUENT, _FEWEST = 100, 10
 
 
 def sentinels(numbers: NDArray[Any], counts: NDArray[np.int64] | None = None) -> list[str]:
     """Return numbers at an end of a column's range that are frequent and lie apart from all others.
 
-    Numbers like -999 or 9999 lie apart if they are further from the others than these from each other, or
-    the only negative ones; others only beside ten or more different numbers, if the gap is wider than
-    half of their range and three times as wide as any other. ``counts`` is how many cells each number
-    stands for.
+    Numbers like -999 or 9999 lie apart if their gap to the others exceeds the range of the others, or if
+    they are the only negative ones. Other numbers need at least ten distinct numbers beside them, and a
+    gap wider than half of their range and three times any other gap. ``counts`` is the number of cells
+    that each number stands for.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def sentinels(numbers: NDArray[Any], counts: NDArray[np.int64] | None = None) ->
         n_cells = np.count_nonzero(here) if counts is None else counts[held][here].sum()
         if nines or (n_cells >= _FEWEST and n_cells * _FREQUENT >= total):
             values = np.unique(known.astype(np.float64))
-            # A range beyond doubles is infinite, and no number lies apart from it.
+            # A range that overflows is infinite, and no number lies apart from it.
             with np.errstate(over="ignore"):
                 found += _apart(values if end == values[-1] else -values[::-1], end, nines)
     return sorted(found, key=float)
@@ -146,16 +146,16 @@ def _apart(values: NDArray[np.float64], end: float, nines: bool) -> list[str]:
 
 
 def stray_texts(column: Column) -> tuple[str, ...]:
-    """Return the few distinct texts among many numbers or dates of a column that are neither."""
+    """Return the few texts of a column that otherwise holds numbers or dates."""
     is_open = column.kind == "category" and not column.declared and not column.sets
     texts = column.texts if is_open else []
-    # Fewer numbers may be grades, or a "3+" among 0, 1 and 2: a category.
+    # With fewer numbers it may be a category, such as grades, or "3+" beside 0, 1 and 2.
     if len(texts) <= _MANY_NUMBERS:
         return ()
     sample = texts[:: len(texts) // 64 + 1]
     if 2 * sum(map(is_amount, sample)) < len(sample):
         return ()
-    # Beyond three, and beyond a twentieth of all texts, they are codes.
+    # If they are more than three and more than a twentieth of all texts, they are codes.
     most, found = max(3, len(texts) // 20), []
     for written in texts:
         if not is_amount(written):
@@ -168,9 +168,9 @@ def stray_texts(column: Column) -> tuple[str, ...]:
 def suspects(
     column: Column, strays: Sequence[str], counts: NDArray[np.int64] | None = None
 ) -> tuple[str, ...]:
-    """Return texts or numbers of a column that may mean missing, but for those that are ``strays``.
+    """Return texts or numbers of a column that may mean missing, except ``strays``.
 
-    If the cells are groups of cells, ``counts`` has how many are in each.
+    If each cell stands for a group of cells, ``counts`` holds the group sizes.
     """
     found = [*column.kept]
     if column.kind == "number":
@@ -183,19 +183,19 @@ def suspects(
 
 
 def refuse_nothing(schema: Schema) -> None:
-    """Reject a table of which no column is left."""
+    """Reject a table without any remaining column."""
     if schema.features:
         return
     if schema.left_out:
         raise NullproofError(
-            f"{_columns(schema.left_out)} would be left out as names of the rows, and no other "
+            f"{_columns(schema.left_out)} would be left out because they name the rows, and no other "
             "column holds a known value; keep one with keep or --keep, or give more columns"
         )
     raise NullproofError("no column holds any known value; give at least one feature")
 
 
-# Notices. Those about columns that have something in common are the sentences of one table, by the option
-# to paste; each other function returns one sentence, or none.
+# Notices. Sentences about columns with a common problem are in one table, by the option that solves it;
+# every other function returns at most one sentence.
 
 _SENTENCES = {
     "keep": "left out, since {they} name{s} the rows: {columns}; to keep {them}: {call}",
@@ -207,8 +207,8 @@ _SENTENCES = {
 
 
 def notify(index: Counted) -> None:
-    """Give notices, as `NullproofWarning`, of what is odd about a table."""
-    # First what makes all answers worthless.
+    """Warn, with `NullproofWarning`, about problems of a table."""
+    # First, problems that make all answers worthless.
     for said in (
         *_about("ignore", leaks(index)),
         *_labels_alike(index.schema),
@@ -225,7 +225,7 @@ def notify(index: Counted) -> None:
 
 
 def standing_notices(index: Counted) -> list[str]:
-    """Return what should be known of an index wherever it is asked."""
+    """Return the notices that apply to every question about an index."""
     return [
         *_about("ignore", leaks(index)),
         *_labels_alike(index.schema),
@@ -248,8 +248,8 @@ def _about(option: str, names: Collection[str]) -> Iterator[str]:
 def no_part_notice(index: Counted, least: float = 0.0) -> Iterator[str]:
     """Name the columns with missing cells that play no part: one value or bin, weight 0, or left out.
 
-    Whatever such a cell holds, no prediction depends on it: a table may look surer than it is. With
-    ``least`` only where so large a share of the missing cells of all features is idle.
+    No prediction depends on such cells, so a table may look more certain than it is. With ``least``, warn
+    only if at least this share of all missing cells plays no part.
     """
     n_rows = int(index.label_counts.sum())
     if n_rows <= FEW:
@@ -260,7 +260,7 @@ def no_part_notice(index: Counted, least: float = 0.0) -> Iterator[str]:
         if count and feature.n_values == 1:
             idle.append((count, feature.name, "one bin" if feature.edges else "one value"))
         elif count and not (feature.weight or least):
-            # When weights are learned, one notice says how many are 0; later they are named here.
+            # Learning weights gives a notice about how many are 0; later the columns are named here.
             idle.append((count, feature.name, "weight 0"))
     if least and sum(count for count, _, _ in idle) < max(1, least * sum(n_missing)):
         return
@@ -276,9 +276,9 @@ def no_part_notice(index: Counted, least: float = 0.0) -> Iterator[str]:
         for count, name, why in sorted(idle, key=lambda entry: -entry[0])
     ]
     advice = {
-        "one bin": '; to cut numbers in any case: binning="uniform" or --binning uniform',
+        "one bin": '; to bin numbers anyway: binning="uniform" or --binning uniform',
         "weight 0": '; to count every column alike: weights="equal" or --weights equal',
-        "left out": "; to count what is left out: keep or --keep",
+        "left out": "; to count columns that are left out: keep or --keep",
     }
     reasons = {why for _, _, why in idle}
     how = "".join(said for why, said in advice.items() if why in reasons)
@@ -288,7 +288,7 @@ def no_part_notice(index: Counted, least: float = 0.0) -> Iterator[str]:
 def _empty_columns(schema: Schema) -> Iterator[str]:
     names = [record.name for record in schema.columns if record.why == NO_VALUE]
     if names:
-        yield f"left out for lack of any known value: {some(map(repr, names), 20)}"
+        yield f"left out, since they have no known values: {some(map(repr, names), 20)}"
 
 
 def _texts_among_numbers(schema: Schema) -> Iterator[str]:
@@ -300,7 +300,7 @@ def _texts_among_numbers(schema: Schema) -> Iterator[str]:
 
 
 def _spellings(schema: Schema) -> Iterator[str]:
-    """Name what was taken as missing, and what may mean missing too."""
+    """Name the texts that were read as missing, and those that may mean missing."""
     missing = schema.missing
     own = (spelling for _, spellings in missing.by_column for spelling in spellings)
     named = {*missing.named, *(missing.only or ()), *own}
@@ -406,7 +406,7 @@ Places = dict[str, list[str]]
 
 
 def _places_of(what: str, schema: Schema) -> Places:
-    """Return the texts that the columns of a table ``taken``, ``suspects`` or ``strays`` have."""
+    """Return the ``taken``, ``suspects`` or ``strays`` of all columns, by text."""
     found: Places = {}
     for record in schema.columns:
         for written in dict.fromkeys(getattr(record, what)):
@@ -426,14 +426,14 @@ def _columns(names: Collection[str]) -> str:
 
 
 def _listed(shown: Sequence[str], comma: str = ", ") -> str:
-    """List the first of some texts, and how many more there are."""
+    """List the first few texts, and the number of the others."""
     if len(shown) <= _SHOWN + 1:
         return comma.join(shown)
     return f"{comma.join(shown[:_SHOWN])} and {len(shown) - _SHOWN} more"
 
 
 def _call(option: str, names: Iterable[str]) -> str:
-    """Write how names are given to an option, in Python and on the command line."""
+    """Write an option with these names, in Python and on the command line."""
     shown = [cut(name, _LONGEST) for name in names][: _SHOWN + 1]
     python = ", ".join(f'"{name}"' for name in shown) + "," * (len(shown) == 1)
     flag = "--" + option.replace("_", "-")
@@ -450,7 +450,7 @@ def in_flags(text: str) -> str:
 
 
 def in_shell(name: str) -> str:
-    """Return a name in quotes that a shell takes as it is.
+    """Return a name quoted for a shell.
 
     >>> in_shell("id"), in_shell("$(ls)")
     ('"id"', "'$(ls)'")

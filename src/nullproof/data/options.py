@@ -1,4 +1,4 @@
-"""How a table is read and its columns become features: one set of options, whoever asks."""
+"""The options for reading a table and turning its columns into features, shared by all callers."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class TableOptions:
                 raise NullproofError(
                     f"domains gives {values!r} for {name!r}; give a list of values"
                 )
-        # They are asked for more than once.
+        # They are read more than once.
         listed = {name: list(values) for name, values in self.domains.items()}
         object.__setattr__(self, "domains", listed)
 
@@ -104,7 +104,7 @@ class TableOptions:
                 )
 
     def weighted(self, features: Iterable[Feature]) -> tuple[Feature, ...]:
-        """Give features their weights where these are given; without ``"*"`` the rest count 1."""
+        """Set the given weights of features; without ``"*"`` the rest count 1."""
         if not isinstance(self.weights, Mapping):
             return tuple(features)
         rest = self.weights.get(REST, 1)
@@ -115,7 +115,7 @@ class TableOptions:
 
     @cached_property
     def spelled(self) -> Missing:
-        """What means missing."""
+        """The texts and values that mean missing."""
         return Missing.of(self.missing, self.missing_only, self.missing_is_value)
 
     def refuse_unknown_columns(self, names: Collection[str]) -> None:
@@ -166,12 +166,12 @@ class TableOptions:
         return open_table(source, how)
 
     def refuse_beside_like(self, usual: TableOptions) -> None:
-        """Reject whatever is not as ``usual`` where an index to count like has settled it."""
+        """Reject options that differ from ``usual`` although ``like`` fixes them."""
         settled = ("missing", "missing_only", "missing_is_value", "bins", "binning", "domains")
         for name in (*settled, "weights", "ignore", "keep"):
             if getattr(self, name) != getattr(usual, name):
                 raise NullproofError(
-                    f"{name} is given together with like, which has settled it; leave it out, or count "
+                    f"{name} is given together with like, which fixes it; leave it out, or count "
                     "anew without like"
                 )
 
@@ -192,6 +192,6 @@ def stay_text(label: str | None, like: Schema | None = None) -> tuple[str, ...]:
 
 
 def refuse_seed(seed: Any) -> None:
-    """Refuse what no random numbers can be drawn from, or no two times the same."""
+    """Reject seeds that cannot be used, or that are not reproducible."""
     if not is_whole(seed) or seed < 0:
         raise NullproofError(f"seed is {seed!r}; give a whole number that is 0 or more")

@@ -18,7 +18,7 @@ from nullproof.data.types import is_missing, text
 from nullproof.errors import NullproofError, notice
 from nullproof.words import cut, many, some
 
-# What names the rows: a key column, or one name each.
+# The names of the rows: a key column, or one name per row.
 
 Key = str | Iterable[Any]
 _UNNAMED = "key"
@@ -28,7 +28,7 @@ _UNNAMED = "key"
 class RowNames:
     """The names of some rows as text, None for a row without one, and the column that they come from.
 
-    The column is ``"key"`` where they were given one by one.
+    The column is ``"key"`` if the names were given one by one.
     """
 
     column: str
@@ -40,7 +40,7 @@ class RowNames:
 
 
 def shown_name(names: RowNames | None, place: int) -> str:
-    """Return how a sentence names a row: by its name, else by its position (``#12`` beside names)."""
+    """Return how messages refer to a row: by its name, else by its position (``#12`` beside names)."""
     if names is None:
         return str(place)
     return f"#{place}" if names.values[place] is None else str(names.values[place])
@@ -52,9 +52,9 @@ def key_at(names: RowNames | None, place: int) -> dict[str, Any]:
 
 
 def place_of(written: str, names: RowNames | None, n_rows: int, option: str) -> int:
-    """Return the row that is meant: by its name if the rows have names, else by its position from 0.
+    """Find a row by its name if the rows have names, else by its position from 0.
 
-    ``option`` is what messages call it by.
+    ``option`` is the name of the option in messages.
     """
     if names is None:
         if written.isascii() and written.isdigit() and int(written) < n_rows:
@@ -76,16 +76,16 @@ def place_of(written: str, names: RowNames | None, n_rows: int, option: str) -> 
 
 
 def refuse_key(schema: Schema, key: Key | None, option: str = "key") -> None:
-    """Reject a key that the index predicts from or that it predicts."""
+    """Reject a key that is a feature or the label of the index."""
     if not isinstance(key, str):
         return
     if key == schema.label_name:
         raise NullproofError(
-            f"{option} is {key!r}, the label; give a column that tells the rows apart"
+            f"{option} is {key!r}, the label; give a column with a different name for each row"
         )
     if key in schema.position:
         raise NullproofError(
-            f"{option} is {key!r}, which the index counts as a feature; count the table anew without it "
+            f"{option} is {key!r}, which the index counts as a feature; count the table again without it "
             f'(ignore=["{key}"], or --key when it is counted)'
         )
 
@@ -121,9 +121,9 @@ def row_names(key: Key, frame: nw.DataFrame[Any] | None, rows: Any, n_rows: int)
 
 Kind = Literal["known", "unseen", "skipped", "missing", "candidates"]
 OwnMissing = Literal["skip", "any"]
-# So many cells at a time turn from rows into columns within the cache.
+# Cells turned from rows into columns at a time, so that they fit into the cache.
 _CELLS = 1 << 17
-# Up to so many values, looking for codes that occur is faster than sorting them.
+# Up to this many values, looking up which codes occur is faster than sorting.
 _MANY_CODES = 1 << 12
 # A large odd number, so that points with the same weighted sum of codes hardly ever differ.
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
@@ -233,7 +233,7 @@ class Points:
         return replace(self.take(positions), rows=rows)
 
     def own(self, j: int, name: str, position: int) -> Any:
-        """Return a cell as the point itself has it, None where that is no longer known."""
+        """Return a cell as given in the point; None if it is no longer known."""
         if self.frame is not None:
             return self.frame[name][position]
         if self.rows is None:
@@ -271,10 +271,10 @@ class Points:
 
 
 def refuse_reading(own_missing: Any, option: str = "own_missing") -> None:
-    """Reject what is none of the two readings of a point's own missing cells."""
+    """Reject a value of own_missing that is neither 'skip' nor 'any'."""
     if not isinstance(own_missing, str) or own_missing not in ("skip", "any"):
         raise NullproofError(
-            f"{option} is {own_missing!r}; give 'skip' (predict from the cells that a point knows) "
+            f"{option} is {own_missing!r}; give 'skip' (predict from the known cells of a point) "
             "or 'any' (whatever its missing cells hold)"
         )
 
@@ -302,10 +302,10 @@ def distinct(codes: NDArray[np.integer]) -> tuple[NDArray[np.intp], NDArray[np.i
 def encode_points(
     schema: Schema, points: Any, *, smoothed: bool = True, key: Key | None = None
 ) -> Points:
-    """Encode a table, an array, rows, or one point, and warn of what the training table never shows.
+    """Encode a table, an array, rows, or one point, and warn about values that training never shows.
 
-    `Points` come back as they are, without a second warning. Where it is known that nothing is
-    ``smoothed``, the warning says what follows. ``key`` names the points.
+    `Points` are returned unchanged, without a second warning. The warning depends on whether counts are
+    ``smoothed``. ``key`` names the points.
     """
     refuse_key(schema, key)
     encoded = encode_quietly(schema, points, key if isinstance(key, str) else None)
@@ -429,17 +429,17 @@ def _table(schema: Schema, points: Any, key: str | None) -> Table:
 
 
 def unseen_notices(schema: Schema, points: Points, *, smoothed: bool) -> Iterator[str]:
-    """Say which values of the points never occur in the training data, or lie beyond its ends."""
+    """Warn about values of the points that never occur in the training data, or lie beyond its range."""
     if unseen := _named(schema, points.n_unseen):
         follows = (
             "for every label they count as values of no row"
             if smoothed
             else "without smoothing (alpha = 0) every label ties at zero there"
         )
-        yield f"points hold values that the training table never shows in {unseen}; {follows}"
+        yield f"points hold values that never occur in the training table in {unseen}; {follows}"
     if outside := _named(schema, points.n_outside):
         yield (
-            f"points lie outside what the training table shows in {outside}; they count to the bins at "
+            f"points lie outside the range of the training table in {outside}; they count in the bins at "
             "its ends"
         )
 

@@ -1,7 +1,7 @@
-"""What an index counts: features with their closed domains, and labels; how a column becomes codes.
+"""Features with their closed domains, labels, and how a column becomes codes.
 
-A code is the position of a value in its feature's domain. A domain is what the known cells of the training
-table show, together with what was declared (theory 1).
+A code is the position of a value in its feature's domain. A domain consists of the values in the known
+cells of the training table and the declared values (theory 1).
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ IGNORED = "ignored"
 
 @dataclass(frozen=True)
 class ColumnRecord:
-    """What became of one column of the training table: its use, and ``why`` it was left out.
+    """How one column of the training table is used, or ``why`` it was left out.
 
     ``missing`` is the share of its cells that are missing, None if it was not read. Of its texts and
     numbers some were ``taken`` as missing, ``suspects`` may mean missing too, and ``strays`` make a column
@@ -122,7 +122,7 @@ class ColumnRecord:
 
 @dataclass(frozen=True)
 class Schema:
-    """What an index counts by: features with their domains, labels, and what means missing.
+    """The schema of an index: features with their domains, labels, and what means missing.
 
     ``columns`` are all columns of the training table, in its order (none for plain rows and codes),
     ``formats`` how its file wrote the numbers and dates of some features.
@@ -155,7 +155,7 @@ class Schema:
 
     @cached_property
     def left_out(self) -> tuple[str, ...]:
-        """The columns that only name the rows, and are no features."""
+        """The columns that only name the rows and are not features."""
         return tuple(record.name for record in self.columns if record.why == NAMES_ROWS)
 
     def row_columns(self, width: int) -> tuple[str, ...]:
@@ -230,7 +230,7 @@ def _values_of(column: Column, declared: Sequence[str]) -> tuple[str, ...]:
     if column.numbers is None:
         if column.kind == "boolean":
             declared = [value.lower() for value in declared]
-        # To look for the values in use is needless if all of them are declared.
+        # Skip looking for values in use if all of them are declared.
         seen = () if {*column.values} <= {*column.declared} else column.texts
         return in_order({*seen, *candidates, *declared, *column.declared})
     given = [_reader(column.kind)(value) for value in declared]
@@ -244,7 +244,7 @@ def _values_of(column: Column, declared: Sequence[str]) -> tuple[str, ...]:
 
 
 def widen_feature(feature: Feature, column: Column) -> Feature:
-    """Return the feature with those values of a further column added that its domain lacks; bins stay."""
+    """Return the feature with new values of a further column added to its domain; bins stay."""
     column = _as_kind(feature, column)
     if feature.edges:
         return _with_bins(feature, shown_numbers(column.held, feature.edges, feature.kind))
@@ -395,7 +395,7 @@ def _as_kind(feature: Feature, column: Column) -> Column:
         return _as_text(column)
     if column.kind != "category" and not (column.kind == "boolean" and of_texts):
         raise _wrong_kind(feature, column)
-    # Libraries write booleans in different cases.
+    # Libraries capitalize booleans differently.
     both = ("true", "false")
     truths = {x.lower(): x for x in (*both, *feature.values) if x.lower() in both}
     meant: dict[str, Any] = {}

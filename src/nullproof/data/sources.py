@@ -1,7 +1,7 @@
-"""The one door for tables: every source in memory becomes a `Table` of polars series or codes.
+"""Open tables: every source in memory becomes a `Table` of polars series or codes.
 
 Paths, pandas (with or without pyarrow), polars, pyarrow, NumPy (masked arrays too), mappings and plain
-rows. Nothing behind this door knows where a column came from. `native_frame` takes results back.
+rows. Code behind this module never knows where a column came from. `native_frame` converts results back.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
 
 # Changes when a file is changed.
 Stamp = tuple[int, int, int]
-# Up to so many cells a query of polars takes longer than its work.
+# Up to this many cells, a polars query takes longer to start than to run.
 _FEW = 300
 
 
-# The limits of nullproof: behind the door floats neither overflow nor underflow.
+# The limits of nullproof: within them, floats neither overflow nor underflow.
 MOST_COLUMNS, MOST_LABELS, MOST_CELLS = 20_000, 10_000, 2**53
 LEAST_ALPHA, MOST_ALPHA, LEAST_PRIOR = 1e-6, 1e6, Fraction(1, 10**9)
 
@@ -86,7 +86,7 @@ def check_limits(
 
 @dataclass(frozen=True)
 class FileOptions:
-    """How a file is to be read where it does not say so itself.
+    """How to read a file, as far as it does not say so itself.
 
     ``encoding`` is named as Python does, None to find it out; without a ``header`` the names are ``c1``,
     ``c2``, …; ``sheet`` is that of an Excel file, None for the first with cells; ``skip_rows`` are lines
@@ -117,7 +117,7 @@ class FileOptions:
         return [name for name, is_given in pairs.items() if is_given]
 
     def refuse(self, what: str) -> None:
-        """Reject options of files for a table that is none, or that is not read here."""
+        """Reject file options for a table that is not a file, or that is not read here."""
         if self.given:
             raise NullproofError(
                 f"{self.given[0]} was given but the table is {what}; it is for single files of text or "
@@ -130,7 +130,7 @@ AS_IT_IS = FileOptions()
 
 @dataclass(frozen=True)
 class Reading:
-    """How a table is to be read: what means missing in it, and how a file is to be taken.
+    """How to read a table: what means missing, and the file options.
 
     The columns ``as_text`` of a text file stay as they are written (``01`` stays ``01``), ``domains`` are
     declared values by column, and ``like`` says how the training table writes numbers and dates.
@@ -193,7 +193,7 @@ class Table:
         return replace(self, rows=rows if self.rows is None else self.rows[rows])
 
     def get(self, name: str) -> Column:
-        """Read a column before anybody asks what is spelled missing."""
+        """Read a column without looking for texts that mean missing."""
         return raw_cells(name, self.columns[name])
 
     def column(self, name: str, declared: Iterable[str] = ()) -> Column:
@@ -217,7 +217,7 @@ class Table:
         if self.rows is not None:
             column = column.rows(self.rows)
         if not learning:
-            # The training table has declared what is a value, not the type of these cells.
+            # The training table declares which values exist, not the type of these cells.
             column.declared = ()
         column = read_column(name, column, rule)
         if name in self.taken:
@@ -244,7 +244,7 @@ def refuse_unknown(wanted: Iterable[str], names: Collection[str], option: str) -
         )
 
 
-# The door.
+# Open a table.
 
 
 def open_table(source: Any, how: Reading = NOTHING_ASKED) -> Table:
@@ -387,7 +387,7 @@ def _arrow_column(name: str, array: Any) -> Column:
     try:
         series = pl.Series(name, pl.from_arrow(array))
     except BaseException as problem:
-        # A panic of polars is no Exception.
+        # A polars panic is not an Exception.
         if isinstance(problem, KeyboardInterrupt | SystemExit | MemoryError):
             raise
         raise unsupported(name, f"type {kind}") from problem
@@ -404,7 +404,7 @@ def _pandas_column(name: str, column: Any) -> Column:
     is_text = dtype.name in ("str", "string", "object")
     in_arrow = getattr(dtype, "storage", "") == "pyarrow"
     if is_text and in_arrow and len(column) >= _FEW:
-        # Codes of Arrow take half of the time of turning its texts into polars.
+        # Using Arrow's codes takes half the time of converting its texts to polars.
         array = column.array.__arrow_array__()
         array = array.combine_chunks() if hasattr(array, "combine_chunks") else array
         encoded = array.dictionary_encode()
@@ -515,8 +515,8 @@ def _series_of_cells(name: str, cells: Sequence[Any]) -> pl.Series:
         return pl.Series(name, [None if x is None else write(x) for x in cells], dtype)
     except UnicodeEncodeError as problem:
         raise NullproofError(
-            f"column {name!r} holds {problem.object[problem.start]!r}, half of a letter, which no file can "
-            "hold; mend that text in the table"
+            f"column {name!r} holds {problem.object[problem.start]!r}, half of a surrogate pair, which no "
+            "file can hold; fix that text in the table"
         ) from problem
 
 
@@ -561,7 +561,7 @@ def read_column(name: str, cells: Any, rule: Rule = NOTHING_SPELLED) -> Column:
     """Read the cells of a column, of any library, without those that the rule takes as missing."""
     column = cells if isinstance(cells, Column) else raw_cells(name, cells)
     if column.sets:
-        # A set with an unknown candidate means any value. What a set names otherwise is a value.
+        # A set with an unknown candidate means any value; its other members are values.
         unknown = {*rule.named, *rule.numbers, *rule.moments}
         sets = {
             row: own
@@ -651,7 +651,7 @@ def rows_like(schema: Schema, rows: Sequence[Any]) -> Table:
 
 
 def labels_apart(labels: Any, missing: Missing = USUAL) -> Column:
-    """Read labels that came without a table: each is a label, unless its spelling was named."""
+    """Read labels given without a table: each is a label, unless it was named as missing."""
     rule = replace(missing.rule("label"), usual=False)
     if isinstance(labels, np.ndarray) and labels.ndim != 1:
         raise NullproofError(f"the labels are an array of shape {labels.shape}; give one per row")

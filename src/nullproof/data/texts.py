@@ -1,4 +1,4 @@
-"""Type columns of texts: numbers, dates, booleans, and the ways in which people write them in files.
+"""Type columns of texts: numbers, dates, booleans, and common formats for them.
 
 A column becomes numbers, dates or booleans if all of its known texts are such. Files also write ``3,14``,
 ``$1,200``, ``12 %`` and ``31/01/2024``: such a format is found for a whole column or not at all, and makes
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _SAMPLE = 64
 _MANY_ODD = 1000
-# At most so many rows of a file may be descriptions or a repeated header, and only of so long a file.
+# The most rows that may be descriptions or a repeated header, and the least length of such a file.
 _MOST_ODD_ROWS, _FEW_ROWS = 3, 20
 
 
@@ -118,7 +118,7 @@ def without_rows(frame: pl.DataFrame, rows: Sequence[int]) -> pl.DataFrame:
 
 
 def type_texts(series: pl.Series, rule: Rule) -> tuple[pl.Series, Found] | None:
-    """Turn texts into numbers, dates or booleans if all known ones are such; None if they are not."""
+    """Turn texts into numbers, dates or booleans if all known texts allow it, else return None."""
     import polars as pl
 
     plain = plain_numbers(series)
@@ -137,7 +137,7 @@ def type_texts(series: pl.Series, rule: Rule) -> tuple[pl.Series, Found] | None:
 
 
 def plain_numbers(texts: pl.Series) -> pl.Series | None:
-    """Return texts as numbers if all are plain ones; None if they are not.
+    """Return texts as numbers if all are plain numbers, else None.
 
     Only quick operations: a file may have ten thousand columns.
     """
@@ -229,7 +229,7 @@ DAY_FIRST, MONTH_FIRST, YEAR_FIRST = "day first", "month first", "year first"
 _CURRENCIES = ("$", "€", "£", "¥")
 _SPACE = "[ \t\u00a0\u202f]*"
 _GROUP = "[ \u00a0\u202f'’]"
-# What any number or date of a person looks like, and a number that is not plain.
+# Patterns of numbers and dates in any format, and of numbers that are not plain.
 _NUMBER = f"{_SPACE}[+-]?[$€£¥]?{_SPACE}[+-]?[0-9][0-9.,'’ \u00a0\u202f]*{_SPACE}[$€£¥%]?{_SPACE}"
 _MARKED = f"[,$€£¥%]|[0-9]{_GROUP}[0-9]"
 _TIME = "([ T][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?"
@@ -293,9 +293,9 @@ def format_named(name: str) -> Format:
         return Format(name, pattern, ((f"^{pattern}$", order), _TWO_DIGITS))
     mark, _, unit = name.partition(" with ")
     group, point = (r"\.", ",") if mark == COMMA else (",", r"\.")
-    # Money has no thousandths: $1,200 is twelve hundred.
+    # Money has no thousandths, so $1,200 is twelve hundred.
     digits = "[0-9]{1,2}" if unit in _CURRENCIES else "[0-9]+"
-    # A group of thousands never begins with 0: 0.125 is no hundred and twenty-five.
+    # A group of thousands never begins with 0, so 0.125 is not 125.
     three = "[1-9][0-9]{0,2}"
     whole = f"(?:[0-9]+|{three}(?:{group}[0-9]{{3}})+|{three}(?:{_GROUP}[0-9]{{3}})+)"
     number = f"{whole}(?:{point}{digits})?"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # What a column is; "code" are integers that a user has numbered himself.
 Kind = Literal["category", "boolean", "number", "date", "code"]
 MISSING = -1
-# Up to here doubles tell all neighbouring whole numbers apart.
+# Up to here, doubles represent all whole numbers exactly.
 LARGEST_DOUBLE_INTEGER = 2**53
 _LARGEST = 2**63
 _MOST_DIGITS = 15
@@ -99,7 +99,7 @@ def as_number(written: str) -> int | float | None:
 
     An integer is one of 64 bits, or a larger one that a double holds exactly.
     """
-    # Cheaper than a failing match: of what begins with a letter only inf is a number.
+    # Cheaper than a failing match: the only number that begins with a letter is inf.
     first = written[:1]
     if (first.isalpha() and first not in "iI") or not _NUMBER.fullmatch(written):
         return None
@@ -116,7 +116,7 @@ def as_number(written: str) -> int | float | None:
 def parsed_date(written: str) -> int | None:
     """Return the moment that a text writes as ISO 8601 does, in microseconds since 1970 in UTC."""
     found = _DATE.fullmatch(written.strip())
-    # Python would cut off what is finer than microseconds.
+    # Python would truncate digits beyond microseconds.
     if found is None or (found[4] or "").ljust(9, "0")[6:] != "000":
         return None
     try:
@@ -127,7 +127,7 @@ def parsed_date(written: str) -> int | None:
 
 
 def moment(value: Any) -> int:
-    """Return where a date or time stamp lies on the line of microseconds since 1970, in UTC."""
+    """Return a date or time stamp as microseconds since 1970, in UTC."""
     if isinstance(value, np.datetime64):
         return int(value.astype("datetime64[us]").astype(np.int64))
     if not isinstance(value, dt.datetime):

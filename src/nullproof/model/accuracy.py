@@ -1,4 +1,4 @@
-"""How many predictions hold as the bias grows, and how many are right: of all, by verdict, by bias."""
+"""Count the predictions that hold as the bias grows, and those that are right: all, by verdict, by bias."""
 
 from __future__ import annotations
 
@@ -86,9 +86,8 @@ class CurvePoint(NamedTuple):
 class Truth:
     """How many predictions are right, of all points, by verdict, and as the bias grows.
 
-    A point counts only if its true label is known and is a label of the training table. A tie predicts
-    nothing, so it is never right. The yardstick is what always answering the most frequent label of the
-    training table would achieve.
+    A point counts only if its true label is known and occurs in the training table. A tie predicts nothing,
+    so it is never right. The baseline always answers the most frequent label of the training table.
     """
 
     certificates: Certificates

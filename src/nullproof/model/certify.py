@@ -1,4 +1,4 @@
-"""certify: is a prediction the same in every world of an incomplete table, or up to which bias?"""
+"""certify: is a prediction the same in every world of an incomplete table, and if not, up to which bias?"""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from nullproof.words import either, many, quoted, some
 from nullproof.words import tolerance as written_tolerance
 
 _NAMES = np.array(VERDICTS, dtype=object)
-# What is worked out when first asked for, per point, and does not depend on true labels.
+# Values per point that are computed on first use and do not depend on true labels.
 _KEPT = {"tolerances", "predicted", "predicted_positions", "_anywhere"}
 
 
@@ -82,17 +82,17 @@ def certify(
     prior
         None for the label frequencies, ``"uniform"``, or one number per label.
     own_missing
-        ``"skip"``: predict from the cells that a point knows, as `predict` does. ``"any"``: the
+        ``"skip"``: predict from the known cells of a point, as `predict` does. ``"any"``: the
         prediction must be the same whatever the point's own missing cells hold.
     bias
         How far missing training cells may differ from the known ones (docs/assumptions.md): 1 for
         any values at all; 0.05 if the share of a value among them is within 0.05 of its share
         among the known cells. Or a mapping from column to number, with ``"*"`` for the rest.
     key
-        What names the points in the result: a column of theirs, or one name per point.
+        The names of the points in the result: one of their columns, or one name per point.
     truth
-        The true label of each point, None where it is not known. It changes no verdict; it says
-        which predictions are right.
+        The true label of each point, None if it is not known. It changes no verdict; it shows which
+        predictions are right.
 
     Examples
     --------
@@ -125,10 +125,10 @@ def truth(certificates: Certificates, labels: Any) -> Truth:
     Parameters
     ----------
     certificates
-        What `certify` gave.
+        The result of `certify`.
     labels
-        The true label of each point, None where it is not known. Labels that the training table does
-        not have are not counted either.
+        The true label of each point, None if it is not known. Labels that do not occur in the training
+        table are not counted either.
 
     Examples
     --------
@@ -153,9 +153,9 @@ class Certificates(Result["Certificate"]):
     Parameters
     ----------
     model
-        The index with the smoothing, the prior and the bias that were asked about.
+        The index with the smoothing, the prior and the bias.
     points
-        The points, with their own missing cells read as was asked.
+        The points, with their own missing cells read as ``own_missing`` says.
     verdicts
         What every world agrees on, as positions in ``labels``.
     actual
@@ -215,16 +215,16 @@ class Certificates(Result["Certificate"]):
 
     @property
     def tolerance(self) -> Floats:
-        """The largest bias up to which each prediction holds, worked out when first asked for.
+        """The largest bias up to which each prediction holds, computed on first use.
 
-        1 where a point is certain, NaN where not even a bias of 0 decides. Columns that the bias
-        named one by one keep theirs.
+        1 if a point is certain, NaN if it is undecided even at a bias of 0. Columns whose bias was given
+        one by one keep it.
         """
         return self.tolerances.value
 
     @property
     def rival(self) -> NDArray[np.object_]:
-        """The label that threatens each point first as the bias grows; None where there is none."""
+        """The label that threatens each point first as the bias grows; None if there is none."""
         return self.model.named(self.tolerances.rival)
 
     @cached_property
@@ -234,7 +234,7 @@ class Certificates(Result["Certificate"]):
         return self.tolerances
 
     def work_out(self, on_progress: Progress | None) -> None:
-        """Work the tolerances out now and report progress; on large tables it takes a while."""
+        """Compute the tolerances now and report progress; this takes a while on large tables."""
         if "tolerances" not in vars(self):
             judged = self.verdicts if self.strict else None
             found = tolerances_of(self.model, self.points, judged, on_progress)
@@ -244,8 +244,8 @@ class Certificates(Result["Certificate"]):
     def verdict(self) -> NDArray[np.object_]:
         """Per point ``"certain"``, ``"holds"`` or ``"open"``.
 
-        Certain in every world, whatever bias was asked about; else holding up to that bias, or up to
-        0.05 if none was; else open.
+        Certain in every world, whatever the given bias; else holding up to that bias, or up to 0.05 if
+        none was given; else open.
         """
         return _NAMES[self._verdicts]
 
@@ -314,7 +314,7 @@ class Certificates(Result["Certificate"]):
         )
 
     def curve(self, biases: Sequence[float] = BIASES) -> list[CurvePoint]:
-        """Count the predictions that hold at some biases, and how many are right where that is known."""
+        """Count the predictions that hold at some biases, and how many are right, if known."""
         return Truth(self).curve(biases)
 
     # What was asked, in words -------------------------------------------------------------------
@@ -333,20 +333,20 @@ class Certificates(Result["Certificate"]):
 
     @property
     def threshold(self) -> float | None:
-        """The bias that a summary takes: the one asked about, else 0.05; None if columns differ."""
+        """The bias that summaries use: the given one, else 0.05; None if columns differ."""
         if any(self.model.fixed):
             return None
         return HOLDS if self.strict else float(self.model.bias[0])
 
     @property
     def up_to(self) -> str:
-        """How far a prediction holds that has the verdict ``"holds"``."""
+        """How far predictions with the verdict ``"holds"`` hold."""
         bias = self.threshold
         return "the bias by column" if bias is None else f"a bias of {bias:g}"
 
     @property
     def learned(self) -> str:
-        """What certain is meant for: ``for the bins learned from the known cells``; empty without any."""
+        """The scope of certain: ``for the bins learned from the known cells``, or empty."""
         features = self.model.index.schema.features
         parts = ["bins"] * any(feature.edges for feature in features)
         parts += ["weights"] * (not self.model.has_equal_weights)
@@ -412,7 +412,7 @@ class Certificates(Result["Certificate"]):
         }
 
     def take(self, places: NDArray[np.intp]) -> Certificates:
-        """Return the certificates of some points; what was worked out already is kept."""
+        """Return the certificates of some points; keep values already computed."""
         taken = replace(
             self,
             verdicts=self.verdicts.take(places),
@@ -422,7 +422,7 @@ class Certificates(Result["Certificate"]):
         return self._keeping(taken, places)
 
     def _keeping(self, other: Certificates, places: NDArray[np.intp] | None) -> Certificates:
-        """Hand on what was worked out already, for all points or for some."""
+        """Pass on values already computed, for all points or for some."""
         for name in _KEPT & {*vars(self)}:
             known = vars(self)[name]
             vars(other)[name] = known if places is None else known.take(places)
@@ -481,7 +481,7 @@ def certificates_of(model: Model, points: Points) -> Certificates:
 
 @dataclass(frozen=True, repr=False)
 class Certificate:
-    """What all worlds say of one point.
+    """The certificate of one point.
 
     ``possible`` are the labels that win or tie in some world; the point is certain if there is only
     one, its ``label``. For an incomplete point they are the labels that no other label beats
@@ -518,7 +518,7 @@ class Certificate:
 
     @property
     def tolerance(self) -> float:
-        """The largest bias up to which the prediction holds; NaN if not even 0 decides."""
+        """The largest bias up to which the prediction holds; NaN if undecided even at 0."""
         return float(self.among.tolerance[self.position])
 
     @property

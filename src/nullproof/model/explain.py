@@ -1,4 +1,4 @@
-"""explain: which cells of a point speak for its label and which against it, and by how much.
+"""explain: which cells of a point support its label and which oppose it, and by how much.
 
 Naive Bayes multiplies one factor per feature, so a lead is a sum of logarithms. The factors of a label
 are least at its ``low`` counts and greatest at its ``high`` counts, and labels share no cells (T1). So one
@@ -55,7 +55,7 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Explanation:
-    """What each cell of a point adds to the lead of its label over one rival.
+    """The contribution of each cell of a point to the lead of its label over one rival.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Explanation:
     label, rival
         The two labels that are compared.
     prior
-        What the prior adds to the lead, in every world the same.
+        The contribution of the prior to the lead, the same in every world.
     terms
         One per feature, in the order of the index.
     total
@@ -91,12 +91,12 @@ class Explanation:
 
     @property
     def nearest(self) -> Any:
-        """The strongest rival: the label that gets furthest in the least world."""
+        """The strongest rival: the label that comes closest, or leads most, in the least world."""
         return min(self.leads, key=lambda rival: _strength(self.leads[rival]))
 
     @property
     def strongest_first(self) -> tuple[Term, ...]:
-        """The terms, those that weigh most by the known cells first, for the label or against it."""
+        """The terms, ordered by their weight by the known cells, for the label or against it."""
         return tuple(sorted(self.terms, key=_weight, reverse=True))
 
     def said(self, log: float) -> str:
@@ -173,7 +173,7 @@ class Explanation:
         shown = self.strongest_first[:ROWS]
         bars = [LeadBar("prior", *(self.prior,) * 3, self.said(self.prior))]
         for term in shown:
-            # The bin is in the text form; here it would push the number itself out.
+            # The text form shows the bin; here it would displace the number.
             name = f"{term.cell.feature}: {term.cell.own or term.cell.shown}"
             bars.append(LeadBar(name, *term.lead, self.said(term.lead.reference)))
         return shown_figure(repr(self).splitlines()[0], leads(bars, self.label, self.rival))
@@ -237,7 +237,7 @@ def explain(
     points = model.points(point, own_missing)
     if len(points) != 1:
         raise NullproofError(
-            f"explain takes one point but got {len(points):,}; give one row, or ask "
+            f"explain takes one point but got {len(points):,}; give one row, or use "
             "certify(index, points)[position].explain()"
         )
     return explanation_of(model, points, 0, label=label, rival=rival)
@@ -249,7 +249,7 @@ def explanation_of(
     """Explain one of some points; options as for `explain`."""
     if model.m == 1:
         raise NullproofError(
-            f"the only label is {model.index.labels[0]!r}, so nothing speaks against it; explain "
+            f"the only label is {model.index.labels[0]!r}, so it has no rival; explain "
             "needs a table with two labels"
         )
     known: Known = {}

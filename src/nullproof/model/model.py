@@ -1,4 +1,4 @@
-"""An index with a smoothing, a prior and a bias, and the one exact comparison of two supports.
+"""A model: an index with a smoothing, a prior and a bias, and the exact comparison of two supports.
 
 ``S_i(c) = prior_i · ∏_j ((c_ij + α) / (N_i + α·|dom_j|))^{w_j}`` with weights ``w_j`` in eighths, the same
 for every label (T16): all that a support depends on is here, and `Model.low` and `Model.high` say between
@@ -34,7 +34,7 @@ from nullproof.model.parameters import (
 
 Terms = tuple[Floats, NDArray[np.int32]]
 WIDE = 10_000
-# Each feature has so many rows of terms besides those of its values.
+# Rows of terms per feature, besides those of its values.
 _SPECIAL = 2
 _EPS = float(np.finfo(np.float64).eps)
 # The table of log terms that was made last, with its index and what was asked: with 20 features of 2,000
@@ -86,7 +86,7 @@ class Model:
 
     @property
     def unbiased(self) -> Model:
-        """The same model where missing cells may hold anything, as an enemy may choose."""
+        """The same model with missing cells that may hold anything, as an attacker may choose."""
         return self if self.is_unbiased else self.everywhere(1)
 
     def everywhere(self, bias: int) -> Model:
@@ -105,7 +105,7 @@ class Model:
     @cached_property
     def is_unbiased(self) -> bool:
         """Whether missing cells may hold anything."""
-        # All features often share one number, and to compare fractions takes a while.
+        # All features often share one number, and comparing fractions is slow.
         return all(one == 1 for one in {id(one): one for one in self.bias}.values())
 
     def points(
@@ -205,7 +205,7 @@ class Model:
             sizes = [size + n_added * q for size in sizes]
             below = self.product(sizes)
             if self.prior_is_counted:
-                # The number of all rows is the same for both labels, so that of before will do.
+                # The number of all rows is the same for both labels, so the original number will do.
                 share += Fraction(n_added, max(self.index.n_rows, 1))
         # A label has no support where it has neither rows nor smoothing.
         if not all(sizes):
@@ -232,7 +232,7 @@ class Model:
     @cached_property
     def log_prior(self) -> Floats:
         """The logarithm of each label's prior; -inf for zero."""
-        # Many labels share a number, and to take fractions apart takes a while.
+        # Many labels share a number, and splitting fractions is slow.
         logs = {share: math.log(share) if share else -math.inf for share in {*self.prior}}
         return np.array([logs[share] for share in self.prior])
 

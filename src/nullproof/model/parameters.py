@@ -1,4 +1,4 @@
-"""Smoothing, prior, bias and weights as people give them: made exact, or rejected in one sentence.
+"""Convert the smoothing, prior, bias and weights that users give to exact numbers, or reject them.
 
 The limits (`nullproof.data.sources.check_limits`) are why nothing behind this module guards against
 overflow: log terms lie between -60 and 0, counts are whole numbers that doubles hold, and no factor
@@ -25,7 +25,7 @@ Alpha = float | Fraction
 Prior = Literal["uniform"] | Sequence[float | Fraction] | None
 Bias = float | Fraction | Mapping[str, float | Fraction]
 REST = "*"
-# More than any float within the limits has; floats of what is larger could overflow.
+# More digits than any float within the limits has; larger fractions could overflow floats.
 _MOST_DIGITS = 10**30
 
 
@@ -46,7 +46,7 @@ def exact_prior(index: CountIndex, prior: Any) -> tuple[Fraction, ...]:
     """Return the prior as fractions that sum to one; None means the frequencies of the labels."""
     if prior is None:
         n_rows, counts = max(index.n_rows, 1), index.label_counts.tolist()
-        # Of hundreds of labels many have as many rows as another.
+        # With hundreds of labels, many have the same number of rows.
         of_count = {n: Fraction(n, n_rows) for n in {*counts}}
         return tuple([of_count[n] for n in counts])
     m = len(index.labels)
@@ -93,7 +93,7 @@ def exact_bias(index: CountIndex, bias: Any) -> tuple[tuple[Fraction, ...], tupl
 
 
 def refuse_unknown_columns(option: str, named: Iterable[Any], features: Sequence[str]) -> None:
-    """Reject a mapping that names a column which is no feature."""
+    """Reject a mapping that names a column that is not a feature."""
     known = {*features, REST}
     unknown = next((name for name in named if name not in known), None)
     if unknown is not None:
@@ -101,12 +101,12 @@ def refuse_unknown_columns(option: str, named: Iterable[Any], features: Sequence
         close_names = f"close names are {some(map(repr, close), 3)}"
         hint = close_names if close else f"they are {some(features, 8)}"
         raise NullproofError(
-            f"{option} names {unknown!r}, which is no feature; {hint}, and {REST!r} stands for the rest"
+            f"{option} names {unknown!r}, which is not a feature; {hint}, and {REST!r} stands for the rest"
         )
 
 
 def exact_number(number: Any) -> Fraction:
-    """Return a number as the fraction that it is; NumPy integers, which overflow, become plain."""
+    """Return a number as an exact fraction; NumPy integers, which overflow, become Python integers."""
     if isinstance(number, numbers.Rational):
         return Fraction(int(number.numerator), int(number.denominator))
     return Fraction(float(number))

@@ -1,4 +1,4 @@
-"""Plain predictions: Naive Bayes that skips missing cells, as its users expect.
+"""Plain predictions: Naive Bayes that skips missing cells.
 
 Each probability is estimated from the cells that are known, which is the centre of the worlds of every
 bias; so a point that is certain, or holds up to any bias, is always predicted that label (T11).
@@ -97,7 +97,7 @@ def _close_calls(
         return none
     second, first = np.partition(supports, -2, axis=1)[:, -2:].T
     doubt = 2 * model.slack(4 * _LARGEST_LOG * (model.d + 1))
-    # A support of zero comes of a count of zero, without any rounding: it is infinitely far from others.
+    # A support of zero comes from a count of zero, without rounding: it is infinitely far from others.
     with np.errstate(invalid="ignore"):
         close = np.flatnonzero(first - second <= doubt)
     if not len(close):

@@ -36,7 +36,7 @@ _BLOCK, _MOST_POINTS = 100_000, 1 << 16
 # The grid has at most so many steps.
 _STEPS = 256
 _MOST_ROUNDS = 60
-# So few jumps are halved one by one; a trial goes a little beyond a guess.
+# Up to this many jumps are halved one by one; a trial goes a little beyond a guess.
 _FEW, _MOST, _BEYOND = 6.0, 0.9, 2.5
 _UNEVEN = 0.99873291
 # Not quite the middle: jumps often lie at simple fractions, where rounding would blur them.
@@ -60,12 +60,12 @@ class Tolerances:
     Parameters
     ----------
     value
-        1 where the point is certain; NaN where not even a bias of 0 decides. Else the largest
-        double at which it holds.
+        1 if the point is certain; NaN if it is undecided even at a bias of 0; else the largest double at
+        which it holds.
     rival
-        The position of the label that catches up first beyond that; -1 where there is none.
+        The position of the label that catches up first beyond that; -1 if there is none.
     winner
-        The position of the label that wins at a bias of 0; -1 where not even that decides.
+        The position of the label that wins at a bias of 0; -1 if none does.
     """
 
     value: Floats
@@ -102,8 +102,8 @@ def tolerance(
     Returns
     -------
     array
-        One number per point: 1 where it is certain, NaN where not even a bias of 0 decides. A prediction
-        holds at every bias up to this number, and at none above.
+        One number per point: 1 if it is certain, NaN if it is undecided even at a bias of 0. A prediction
+        holds at every bias up to this number, and at none above it.
 
     Examples
     --------
@@ -348,7 +348,7 @@ class _Table:
     def scratch(self, n_rows: int, n_points: int) -> Floats:
         """Return two arrays of memory that is used again and again.
 
-        To ask the system for fresh pages takes longer than all that is computed in them.
+        Getting fresh pages from the system takes longer than computing their contents.
         """
         return self._scratch[:, : n_rows * n_points].reshape(2, n_rows, n_points)
 

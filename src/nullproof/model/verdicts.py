@@ -19,18 +19,18 @@ from nullproof.model.bias import Floats
 from nullproof.model.model import WIDE, Model
 
 VERDICTS = ("certain", "holds", "open")
-# The bias at which every surface says that a prediction holds, unless one is asked about.
+# The default bias up to which predictions hold, on every surface.
 HOLDS = 0.05
 # The low and the high counts of a point, label by label.
 Box = tuple[list[list[int]], list[list[int]]]
 _BLOCK = 4096
-# With many labels fewer points, so that a block stays in the cache.
+# With many labels use fewer points, so that a block stays in the cache.
 _FEWEST, _CELLS = 64, 1 << 17
 
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What every world agrees on, points × labels.
+    """The verdicts on points over all worlds, points × labels.
 
     ``possible``: the labels that no label dominates, which for complete points are exactly those
     that win or tie in some world (T3). ``min_log`` and ``max_log``: the range of each label's log

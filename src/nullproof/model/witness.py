@@ -28,7 +28,7 @@ from nullproof.model.verdicts import (
 
 @dataclass(frozen=True, repr=False)
 class World:
-    """One world, given by what its missing cells are filled with.
+    """One world, defined by the values of its missing cells.
 
     Rows of the labels in ``raised`` agree with the point wherever the candidates of their cells and
     the bias allow it; rows of the other labels disagree wherever these allow that.
@@ -36,9 +36,9 @@ class World:
     Parameters
     ----------
     model
-        The index with the smoothing, the prior and the bias that were asked about.
+        The index with the smoothing, the prior and the bias.
     point
-        The point, completed where it had missing cells; None where a feature is left out.
+        The point with its missing cells filled; None for features that are left out.
     winners
         The labels with the greatest support; more than one is a tie.
     log_supports
@@ -116,7 +116,7 @@ class World:
 
     @property
     def verdict(self) -> str:
-        """What Naive Bayes does in it: ``predicts yes``, ``ties yes and no``."""
+        """What Naive Bayes predicts in this world: ``predicts yes``, ``ties yes and no``."""
         verb = "predicts" if len(self.winners) == 1 else "ties"
         return f"{verb} {' and '.join(str(label) for label in self.winners)}"
 
@@ -188,7 +188,7 @@ def disagreeing(
 
 
 def favouring(model: Model, cells: Sequence[Any], codes: list[int], raised: int) -> World:
-    """Return the world that does most for one label against all others, at one completion of a point.
+    """Return the world most favourable to one label against all others, at one completion of a point.
 
     Parameters
     ----------

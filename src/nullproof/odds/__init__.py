@@ -1,7 +1,7 @@
 """How likely each label is when chance fills the missing cells, and how many worlds predict it.
 
 ==============  ============================================================================================
-`label_odds`    proven bounds of the odds of each label, for tables of any size: `LabelOdds`
+`label_odds`    proven bounds on the odds of each label, for tables of any size: `LabelOdds`
 `count_worlds`  the number of worlds in which each label wins one point, exactly: `WorldCounts`
 ==============  ============================================================================================
 """

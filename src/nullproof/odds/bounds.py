@@ -1,4 +1,4 @@
-"""What chance makes of log supports, and first bounds of the odds: Chernoff for the clear cases.
+"""The distribution of log supports, and first bounds on the odds: Chernoff for the clear cases.
 
 Counts are independent, so the log support of a label is its log prior plus one independent term per
 feature, ``w_j·log((c_ij + α) / (N_i + α·|dom_j|))``. Points share values, so what a value adds to each sum
@@ -42,7 +42,7 @@ class Term(NamedTuple):
     above
         How far each value of the term lies above the least, labels × values.
     probs
-        Its probability where the term is finite; the columns that a label does not need have none.
+        Its probability where the term is finite; 0 in columns that a label does not need.
     zero
         The probability that the term is minus infinity: a count of 0 without smoothing.
     is_open
@@ -132,7 +132,7 @@ class LogSupports:
     possible
         The labels that win or tie in some world; the others never matter.
     alive
-        Those of them whose support is not surely zero. The numbers of the others mean nothing.
+        The possible labels whose support is not surely zero. The numbers of other labels are undefined.
     base
         The log support if every term had its least finite value.
     mean, variance, above, below
@@ -195,11 +195,11 @@ class LogSupports:
         )
 
     def take(self, places: slice) -> LogSupports:
-        """Return the same of some of the points."""
+        """Return the log supports of some of the points."""
         return replace(self, **{one.name: getattr(self, one.name)[places] for one in fields(self)})
 
     def bounds(self) -> tuple[Floats, Floats]:
-        """Bound the odds: how seldom does each label reach the one with the greatest mean?
+        """Bound the odds by the probability that each label reaches the one with the greatest mean.
 
         Chernoff for the difference of both log supports. A label whose support is surely zero wins, or
         ties, only where all supports are zero.

@@ -169,16 +169,16 @@ def _shares(table: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class WorldCounts:
-    """The worlds of a table, by who wins a point in them.
+    """The worlds of a table, by the labels that win a point in them.
 
     Parameters
     ----------
     total
         The number of worlds.
     wins
-        Per label: the worlds that it wins alone.
+        The number of worlds that each label wins alone.
     ties
-        Per set of two or more labels: the worlds in which just these share the greatest support.
+        The number of worlds in which exactly these labels tie, by set of two or more labels.
     """
 
     total: int
@@ -212,18 +212,18 @@ def count_worlds(
 ) -> WorldCounts:
     """Count the worlds in which each label wins a point, as exact integers.
 
-    Made for small tables or few missing cells: the work grows with the number of different supports that a
-    label can have. `label_odds` with ``cells="uniform"`` bounds the same shares for any table.
+    Use it for small tables or few missing cells: the work grows with the number of different supports of a
+    label. `label_odds` with ``cells="uniform"`` bounds the same shares for any table.
 
     Parameters
     ----------
     point
-        One row: every cell has one value or is missing. It is predicted from the cells that it knows;
-        worlds that differ only elsewhere are still counted one by one.
+        One row: every cell has one value or is missing. It is predicted from its known cells; worlds that
+        differ only elsewhere are still counted separately.
     alpha, prior
         As for `label_odds`.
     own_missing
-        ``"skip"``, and nothing else.
+        Only ``"skip"``.
 
     Examples
     --------
@@ -261,7 +261,7 @@ def count_worlds(
 
 
 def _beyond(what: str) -> NullproofError:
-    return NullproofError(f"{what}, too many to count worlds exactly; ask label_odds for bounds")
+    return NullproofError(f"{what}, too many to count worlds exactly; use label_odds for bounds")
 
 
 def _worlds_won(
@@ -320,7 +320,7 @@ def _winners(table: Weights) -> dict[tuple[int, ...], int]:
 
 
 def _outcomes(own: list[int], less: list[int]) -> list[tuple[tuple[int, ...], int]]:
-    """Return who has just this support, all others having less."""
+    """Return the labels with exactly this support, all others having less."""
     others = math.prod(b for a, b in zip(own, less, strict=True) if not a)
     outcomes: list[tuple[tuple[int, ...], int]] = [((), others)]
     for i in (i for i, weight in enumerate(own) if weight):

@@ -1,7 +1,7 @@
-"""How chance fills the missing cells of the training table, and how many of them then hold a value.
+"""Fill the missing cells of the training table by chance, and count how many hold a value.
 
-Every missing cell is filled on its own. For a point, the cells of one label and feature matter only by how
-many of them take the point's value: a binomial number (theory 6).
+Every missing cell is filled independently. For a point, the cells of one label and feature matter only by
+how many of them take the point's value: a binomial number (theory 6).
 """
 
 from __future__ import annotations
@@ -60,27 +60,27 @@ def chances(index: CountIndex, cells: Cells, j: int, code: int) -> list[Binomial
 
 
 def refuse(index: CountIndex, points: Points, question: str) -> None:
-    """Reject points or a table without odds: chance fills missing cells of the table, and nothing else."""
+    """Reject points or tables without odds: chance fills only missing cells of the table."""
     if points.own_missing == "any":
         raise NullproofError(
-            f"own_missing is 'any', which {question} does not take: odds come from the cells that a point "
-            "knows; leave it at 'skip'"
+            f"own_missing is 'any', which {question} does not accept: odds come from the known cells of "
+            "a point; leave it at 'skip'"
         )
     if not points.complete.all():
         place = int(np.flatnonzero(~points.complete)[0])
         raise NullproofError(
-            f"point {place} has several candidates for a cell, which {question} does not take; give one "
+            f"point {place} has several candidates for a cell, which {question} does not accept; give one "
             "value, or leave the cell missing"
         )
     if (name := _column_with_sets(index)) is not None:
         raise NullproofError(
-            f"column {name!r} has cells with a few candidates, which {question} does not take; count them "
-            "as missing, or ask certify, tolerance or witness"
+            f"column {name!r} has cells with several candidates, which {question} does not accept; count "
+            "them as missing, or use certify, tolerance or witness"
         )
 
 
 def have_odds(index: CountIndex, points: Points) -> NDArray[np.bool_]:
-    """Return which points have odds: those with one value, or none, for each cell."""
+    """Return which points have odds: those with at most one value in each cell."""
     return points.complete & (_column_with_sets(index) is None)
 
 

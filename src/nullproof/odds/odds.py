@@ -1,4 +1,4 @@
-"""label_odds: in which share of the worlds is a prediction the same, with bounds that are proven.
+"""label_odds: proven bounds on the share of worlds that agree with a prediction.
 
 Chance fills every missing cell on its own; the odds of a label are the probability that it wins, ties being
 shared out equally. Chernoff bounds settle the clear points, a grid most others, and exact products small
@@ -33,10 +33,10 @@ from nullproof.progress import Progress, over
 from nullproof.results import Column, Result
 from nullproof.words import PLAIN, either, many, odds, per_cent
 
-# What summaries ask for: the share of the worlds in which a prediction is the same.
+# The threshold of summaries: the share of the worlds in which a prediction is the same.
 SURE = 0.99
 _LEAST_GAP = 1e-6
-# So many points, and so many numbers, are worked on at once.
+# The numbers of points, and of numbers, that are worked on at once.
 _POINTS, _NUMBERS = 256, 1 << 21
 # Up to 2**_FEW different supports of each label are listed at once; a grid takes longer.
 _FEW = 6.0
@@ -54,7 +54,7 @@ class LabelOdds(Result[dict[Any, tuple[float, float]]]):
     Parameters
     ----------
     model
-        The index with the smoothing and the prior that were asked about.
+        The index with the smoothing and the prior.
     winners
         The position of each predicted label; -1 where labels tie.
     lower, upper
@@ -153,7 +153,7 @@ class LabelOdds(Result[dict[Any, tuple[float, float]]]):
         return dict(zip(self.labels, pairs, strict=True))
 
     def sentence(self, position: int, sign: str = PLAIN) -> str:
-        """Say in which share of the worlds a point has its predicted label."""
+        """Write the share of the worlds in which a point has its predicted label."""
         low, high = self.same[position].tolist()
         if math.isnan(low):
             return "labels tie: nothing is predicted"
@@ -173,7 +173,7 @@ class LabelOdds(Result[dict[Any, tuple[float, float]]]):
         return f"LabelOdds: {self.headline}"
 
     def weakest(self) -> NDArray[np.intp]:
-        """Return the positions of the points, those with the least share of the worlds first."""
+        """Return the positions of the points, smallest share of the worlds first."""
         return np.argsort(np.nan_to_num(self.same[:, 0], nan=-1.0), kind="stable")
 
     def _shown_first(self) -> tuple[str, NDArray[np.intp]]:
@@ -201,14 +201,14 @@ def label_odds(
     Parameters
     ----------
     points
-        A data frame, a file, an array, a list of rows, or one row. The odds of a point come from the
-        cells that it knows.
+        A data frame, a file, an array, a list of rows, or one row. The odds of a point come from its
+        known cells.
     alpha
         Smoothing; 1 as scikit-learn users know it, 0 as in the paper.
     prior
         None for the label frequencies, ``"uniform"``, or one number per label.
     own_missing
-        ``"skip"``, and nothing else: `certify`, `tolerance` and `witness` take ``"any"``.
+        Only ``"skip"``; `certify`, `tolerance` and `witness` also take ``"any"``.
     cells
         ``"observed"``: a missing cell holds a value with the share that the value has among the known
         cells of the same column and label, without smoothing; where the label has no known cell in the
@@ -217,9 +217,9 @@ def label_odds(
     gap
         How far apart the two bounds may be, at least 0.000001.
     key
-        What names the points in the result: a column of theirs, or one name per point.
+        The names of the points in the result: one of their columns, or one name per point.
     on_progress
-        Called with what is being done and which share of the work is done.
+        Called with a description of the current step and the share of the work that is done.
 
     Examples
     --------
