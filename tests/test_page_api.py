@@ -238,6 +238,22 @@ def test_rows_are_found_in_capitals_and_not(server: Served) -> None:
         assert [line["point"] for line in listed] == places
 
 
+def test_a_number_is_first_a_name_then_a_position(server: Served) -> None:
+    """Names that are numbers are what the page shows, so they come before positions; # is a position."""
+    table = "id,a,y\n" + "".join(f"{n},{'uv'[n % 2]},{'pq'[n % 2]}\n" for n in range(1, 16))
+    made = analysed(server.client, table=upload(server.client, table)["id"], label="y", key="id")
+    for typed, places in (
+        ("5", [4]),
+        ("#5", [5]),
+        ("0", [0]),
+        ("14", [13]),
+        ("1", [0]),
+        ("16", []),
+    ):
+        listed = server.client.get(f"/api/analyses/{made}/points", params={"find": typed}).json()
+        assert [line["point"] for line in listed["points"]] == places
+
+
 def test_rows_without_a_label_are_left_out(server: Served, tables: tuple[str, str]) -> None:
     """They are counted before the run, refused by default, and left out if the order says so."""
     described = server.client.get(f"/api/tables/{tables[0]}").json()

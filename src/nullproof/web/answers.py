@@ -81,7 +81,7 @@ def _places(result: Result, wanted: Wanted) -> tuple[NDArray[np.intp], dict[str,
 
 
 def _found(rows: pl.DataFrame, points: Points, typed: str) -> pl.DataFrame:
-    """Return the point at the typed position; else points with this name; else points with this value."""
+    """Return the points of this name; else at this position; else with it in their name; else in a value."""
 
     def has(texts: pl.Expr) -> pl.Expr:
         # In capitals, since more letters are the same there: ß is SS.
@@ -89,13 +89,17 @@ def _found(rows: pl.DataFrame, points: Points, typed: str) -> pl.DataFrame:
 
     digits = typed.replace(",", "").removeprefix("#")
     is_number = digits.isascii() and digits.isdigit() and len(digits) < 13
-    at = rows["point"] == (int(digits) if is_number else -1)
-    if "key" in rows.columns and (typed in rows["key"] or not at.any()):
-        at |= rows.select(has(pl.col("key"))).to_series()
-    if not at.any() and points.frame is not None:
-        cells: pl.DataFrame = points.frame.to_native()
-        at |= cells.select(pl.any_horizontal(has(_WRITTEN))).to_series()
-    return rows.filter(at)
+    ways = [pl.col("point") == (int(digits) if is_number else -1)]
+    if "key" in rows.columns:
+        ways = [pl.col("key") == typed, *ways, has(pl.col("key"))]
+    for way in ways:
+        found = rows.filter(way)
+        if len(found):
+            return found
+    if points.frame is None:
+        return found
+    cells: pl.DataFrame = points.frame.to_native()
+    return rows.filter(cells.select(pl.any_horizontal(has(_WRITTEN))).to_series())
 
 
 # One point -----------------------------------------------------------------------------------------

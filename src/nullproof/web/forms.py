@@ -90,7 +90,7 @@ class Wanted(BaseModel):
 
     verdict: Literal["all", "certain", "holds", "open"] = "all"
     find: str = Field(
-        "", max_length=200, description="A position, or a part of a name or of a value."
+        "", max_length=200, description="A name, a position, or a part of a name or of a value."
     )
     right: bool | None = Field(None, description="Whether the prediction is the true label.")
     sort: Literal["point", "predicted", "tolerance", "rival"] = Field(
