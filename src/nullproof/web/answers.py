@@ -81,7 +81,7 @@ def _places(result: Result, wanted: Wanted) -> tuple[NDArray[np.intp], dict[str,
 
 
 def _found(rows: pl.DataFrame, points: Points, typed: str) -> pl.DataFrame:
-    """Return the points of this name; else at this position; else with it in their name; else in a value."""
+    """Return the points of this name, else at this position, else with it in their name or a value."""
 
     def has(texts: pl.Expr) -> pl.Expr:
         # In capitals, since more letters are the same there: ß is SS.
