@@ -30,7 +30,7 @@ def run(*, quick: bool) -> list[str]:
     some, holed = points[:n_points], _with_holes(points[:n_points])
     ask = partial(certify, index, alpha=1)
     goals = [
-        (8.0, "tolerance", "CategoricalNB.predict"),
+        (10.0, "tolerance", "CategoricalNB.predict"),
         (1.3, "certify, bias 0.05", "certify"),
         (1.5, "certify, 30 % of the points with holes", "certify"),
     ]

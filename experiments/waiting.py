@@ -124,7 +124,7 @@ def categorical(quick: bool) -> Iterator[Row]:
     frame["label"] = pd.Categorical(np.array(["no", "yes"])[labels])
     yield compared(
         f"index of a categorical pandas frame, {rows:,} × 30; CategoricalNB.fit on its codes",
-        1 / 20,
+        1 / 15,
         7,
         partial(CountIndex.from_table, frame, "label"),
         lambda: CategoricalNB().fit(codes, labels),
@@ -198,7 +198,7 @@ def cold_start(quick: bool) -> Iterator[Row]:
         line = ["-m", "nullproof", "certify", *map(str, paths), "--label", LABEL]
         yield _processes(
             "nullproof certify on the demo; python -c 'import polars'",
-            1.5,
+            1.8,
             3 if quick else 15,
             line,
             ["-c", "import polars"],
@@ -303,7 +303,7 @@ def reports(quick: bool) -> Iterator[Alone]:
         index, points = generated(*shape)
         yield alone(
             f"report of {rows:,} × {features}, {labels} labels, {per_cent(holes)} missing",
-            4.0,
+            2.5 if labels < 30 else 4.0,
             1 if quick else 3,
             lambda index=index, points=points: report(index, points).html(),
         )
