@@ -36,7 +36,8 @@ export function send(to, file, onShare, signal) {
     request.open("POST", `/api/${to}?name=${encodeURIComponent(file.name)}`);
     request.setRequestHeader("content-type", "application/octet-stream");
     request.upload.onprogress = (event) => event.lengthComputable && onShare(event.loaded / event.total);
-    request.onerror = () => reject(new Problem("The upload was interrupted; is nullproof serve still running?"));
+    request.onerror = () =>
+      reject(new Problem("The upload was interrupted; is nullproof serve still running?"));
     request.onload = () => {
       let told = null;
       try {
