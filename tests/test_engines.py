@@ -420,9 +420,9 @@ def test_text_files_that_are_refused(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("none*.csv", r"no CSV or Parquet file fits .*none\*.csv; check the path"),
+        ("none*.csv", r"no CSV or Parquet file matches .*none\*.csv; check the path"),
         ("*.feather", "DuckDB counts files of one kind, CSV, TSV or Parquet, and .* has .feather"),
-        ("empty", "no CSV or Parquet file fits"),
+        ("empty", "no CSV or Parquet file matches"),
     ],
 )
 def test_files_that_cannot_be_counted(tmp_path: Path, name: str, message: str) -> None:
@@ -458,7 +458,7 @@ def test_values_that_are_lost_on_the_way_are_refused() -> None:
     table = duckdb.sql(
         "SELECT x::TIME x, y FROM (VALUES ('24:00:00', 'p'), ('08:00:00', 'q')) t(x, y)"
     )
-    with pytest.raises(NullproofError, match="'x' holds a value that does not come through"):
+    with pytest.raises(NullproofError, match="'x' holds a value that cannot be transferred"):
         counted(table, "y")
     fine = duckdb.sql("SELECT TIME '08:00:00' x, 'p' y UNION ALL SELECT NULL, 'q'")
     assert values(counted(fine, "y")) == (str(dt.time(8)),)

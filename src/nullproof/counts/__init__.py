@@ -1,4 +1,4 @@
-"""Codes in, counts out: counting, the index, its updates and its file, and engines."""
+"""Counting: the index, its updates, its file format, and engines."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What an index says of the columns of its table: used or left out and why, kind, values, weight."""
+"""Describe the columns of an index's table: used or left out and why, kind, values, weight."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class ColumnLine(NamedTuple):
-    """What an index says of one column of its table.
+    """The description of one column of an index's table.
 
-    ``missing`` is the share of missing cells, None where the column was not read; ``values`` are those of
-    the domain, or the bins, which have ``edges``. ``weight`` says how much a feature counts, and
-    ``taken_as_missing`` are the texts that mean missing there.
+    ``missing`` is the share of missing cells, None if the column was not read; ``values`` are the domain,
+    or the bins with their ``edges``. ``weight`` is how much a feature counts, and ``taken_as_missing`` are
+    the texts that mean missing in the column.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""From a table to the fields of an index: learn the domains or take them over, encode, count.
+"""From a table to the fields of an index: learn the domains or reuse them, encode, count.
 
 Codes are counted in NumPy, in one pass over the cells. Columns with few values are counted together: one
 ``bincount`` of their joint code, small enough for the processor's caches, gives the counts of each column
@@ -44,9 +44,9 @@ from nullproof.words import cut, many, some
 
 # The counts of a column take up to 400 MB.
 _MOST_COUNTS = 50_000_000
-# The largest code, or size of a domain, that can be given.
+# The largest allowed code or domain size.
 _MOST_VALUES = 100_000_000
-# Two columns of tables with so many cells are read at a time.
+# Tables with this many cells are read two columns at a time.
 _MANY_CELLS = 1_000_000
 
 
@@ -65,7 +65,7 @@ def check_size(name: str, n_values: int, n_labels: int) -> None:
 
 @dataclass
 class Learned:
-    """What is known of the columns of a table while their domains are learned."""
+    """The state of learning the domains of a table's columns."""
 
     options: TableOptions
     records: dict[str, ColumnRecord] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Learned:
     def fit(self, column: Column, rows: Rows, n_rows: int) -> tuple[Feature, Encoded] | None:
         """Learn the domain of a column and encode it; None if it is left out.
 
-        Its cells may be groups of cells, whose sizes ``rows`` has.
+        Each cell may stand for a group of cells; ``rows`` holds the group sizes.
         """
         options, name, counts = self.options, column.name, rows.weights
         domain, as_value = options.declared(name), name in options.missing_is_value
@@ -114,7 +114,7 @@ class Learned:
         missing: Missing,
         formats: Formats,
     ) -> Schema:
-        """Complete the schema of the labels with what was learned; reject a table without a feature."""
+        """Return the schema with labels and learned features; reject a table without a feature."""
         records = {name: ColumnRecord(name, "left out", IGNORED) for name in names}
         records |= self.records
         if labels.label_name in records:
@@ -158,7 +158,7 @@ def count_table(
     def fitted(name: str) -> tuple[Feature, Encoded] | None:
         return learned.fit(table.column(name, options.declared(name)), rows, table.n_rows)
 
-    # NumPy and polars leave the other core free; only two columns at a time are held as they were read.
+    # NumPy and polars leave the other core free; only two raw columns are in memory at a time.
     is_short = table.n_rows * len(names) < _MANY_CELLS or bool(table.get(names[0]).declared)
     mapped = map if is_short else on_both_cores
     pairs = [pair for pair in mapped(fitted, names) if pair is not None]
@@ -199,7 +199,7 @@ def outside_domain(feature: Feature, where: str = "") -> NullproofError:
     """Return the error of a column with a value that a domain learned before does not have."""
     return NullproofError(
         f"column {feature.name!r} holds a value{where} that is not in its domain in the given index "
-        f"({some(map(cut, feature.values), 5)}); count the whole table anew, or declare the value with "
+        f"({some(map(cut, feature.values), 5)}); count the whole table again, or declare the value with "
         "domains when the first index is made"
     )
 
@@ -208,7 +208,7 @@ def outside_domain(feature: Feature, where: str = "") -> NullproofError:
 
 
 def count_array(codes: Any, labels: Column, n_values: Any, options: TableOptions) -> IndexFields:
-    """Count integers, rows × features, of which every negative one is missing."""
+    """Count integer codes, rows × features; negative codes mean missing."""
     codes = _checked_codes(codes)
     sizes = _domain_sizes(codes.max(axis=0).tolist(), n_values)
     row_labels, names = label_codes(labels)
@@ -273,7 +273,7 @@ def _domain_sizes(largest: Sequence[int], n_values: Any) -> list[int]:
     return [int(size) for size in sizes]
 
 
-# Features of one size share their values.
+# Features of the same size share their values.
 @lru_cache(maxsize=1 << 9)
 def _code_texts(size: int) -> tuple[str, ...]:
     return tuple(map(str, range(size)))
@@ -296,7 +296,7 @@ _Coded = tuple[NDArray[np.integer], int]
 def count_codes(
     schema: Schema, columns: Iterable[Encoded], row_labels: NDArray[np.int32]
 ) -> IndexFields:
-    """Count columns that are codes of a schema's features already."""
+    """Count columns that are already codes of a schema's features."""
     n_labels, columns = len(schema.labels), list(columns)
     for feature in schema.features:
         check_size(feature.name, feature.n_values, n_labels)
@@ -370,7 +370,7 @@ def _apart(joint: Counts) -> Iterator[Counts]:
 def _count_side_by_side(
     group: list[_Coded], labels: NDArray[np.integer], n_labels: int
 ) -> list[Counts]:
-    """Give each column places of its own: calls of NumPy take longer to begin than to count few cells."""
+    """Give each column a separate range of codes: for few cells, NumPy calls cost more than counting."""
     ends = np.cumsum([size for _, size in group])
     n_places = int(ends[-1]) * n_labels
     kind = next(kind for kind in (np.int16, np.int32, np.int64) if n_places <= np.iinfo(kind).max)

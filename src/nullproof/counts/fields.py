@@ -1,4 +1,4 @@
-"""The five fields of an index, what follows from them, and how they add up and change without counting."""
+"""The five fields of an index, and how to add and change indexes without counting again."""
 
 from __future__ import annotations
 
@@ -141,13 +141,13 @@ class IndexFields:
             (own.feature, own.candidates[0], own.label, -own.n_cells) for own in cells
         )
         found._refuse_negative(
-            "more cells of column {feature!r} are to be blanked than there are with that label and value; "
+            "column {feature!r} has fewer cells with that label and value than are to be blanked; "
             "blank no more than are counted"
         )
         return found
 
     def _moved(self, moves: Iterable[tuple[int, Any, Any, int]]) -> Self:
-        """Give missing cells of a feature their values: so many of each value and label; or blank them."""
+        """Fill missing cells of a feature, by value and label, or blank known ones."""
         known, n_null = [*self.known], self.n_null.copy()
         for j, codes, labels, n_cells in moves:
             if known[j] is self.known[j]:
@@ -157,7 +157,7 @@ class IndexFields:
         return replace(self, known=tuple(known), n_null=n_null)
 
     def _refuse_negative(self, wrong: str) -> None:
-        """Reject counts of which more were taken away than there were."""
+        """Reject negative counts: more was taken away than there was."""
         fields = zip(self.schema.features, self.known, self.n_null, self.sets, strict=True)
         for feature, known, n_null, sets in fields:
             if any((counts < 0).any() for counts in (known, n_null, *sets.values())):

@@ -1,4 +1,4 @@
-"""CountIndex: all that the questions of nullproof need to know of a training table.
+"""CountIndex: the counts of a training table from which nullproof answers all questions.
 
 Per label, feature and value: how many cells hold the value in every world (``low``) and in some world
 (``high``). Its size does not depend on the number of rows, and indexes of parts of a table add up.
@@ -53,7 +53,7 @@ class CountIndex(IndexFields):
 
     @classmethod
     def of(cls, fields: IndexFields) -> Self:
-        """Make an index of its fields."""
+        """Make an index from its fields."""
         return cls(fields.schema, fields.label_counts, fields.known, fields.n_null, fields.sets)
 
     @classmethod
@@ -79,18 +79,18 @@ class CountIndex(IndexFields):
         sheet: str | None = None,
         skip_rows: int = 0,
     ) -> CountIndex:
-        """Count a data frame, a file, or a lazy table where it is.
+        """Count a data frame, a file, or a lazy table inside its engine.
 
-        Tables of DuckDB, Spark, Dask and ibis and lazy frames of polars are lazy. So are files given
-        by a folder or a pattern such as ``"sales/*.parquet"``, which DuckDB counts.
+        DuckDB, Spark, Dask and ibis tables and lazy polars frames are lazy. So are files given by a folder
+        or a pattern such as ``"sales/*.parquet"``, which DuckDB counts.
 
         Parameters
         ----------
         label
             Name of the label column; see ``unlabelled`` for rows without a label.
         like
-            An index made before, whose features, bins, domains, labels and spellings of missing
-            are taken over; options that would say otherwise are refused.
+            An existing index whose features, bins, domains, labels and spellings of missing are reused;
+            options that contradict it are rejected.
         missing
             Spellings of missing, e.g. ``("unknown", "-9")``, besides the usual ones: null, None, NaN, NA
             and NaT, in texts empty, NA, N/A, NaN, null, ?, #N/A and <NA> in any case, and none, - and
@@ -99,37 +99,36 @@ class CountIndex(IndexFields):
         missing_only
             Spellings of missing instead of the usual ones in texts.
         missing_is_value
-            Columns where "missing" is an answer of its own, and counts as a value.
+            Columns where "missing" is itself an answer and counts as a value.
         bins
             Number of bins of numbers and dates, for ``"uniform"`` and ``"quantile"``.
         binning
-            ``"mdl"``: cut where the labels change, as often as that pays; ``"uniform"``: bins of equal
+            ``"mdl"``: cut where the labels change, if the MDL rule accepts it; ``"uniform"``: bins of equal
             width; ``"quantile"``: bins with equally many rows; ``"none"``: every distinct value is a
             category. Or a mapping from column to one of these, with ``"*"``
-            for the rest. Edges come from the known cells alone, and are the same in every world.
+            for the rest. Edges depend only on the known cells, so they are the same in every world.
         weights
-            ``"learned"``: columns that repeat each other or tell little count less (docs/theory.md, 12);
+            ``"learned"``: redundant or uninformative columns count less (docs/theory.md, 12);
             tables of fewer than 100 rows and lazy ones count every column alike. ``"equal"``: every
             column counts 1, as in the paper and in plain Naive Bayes. Or a mapping from column to a
-            multiple of 1/8 from 0 to 2, with ``"*"`` for the rest. Weights come from the known cells
-            alone, and are the same in every world.
+            multiple of 1/8 from 0 to 2, with ``"*"`` for the rest. Weights depend only on the known cells,
+            so they are the same in every world.
         domains
             Declared categories per column, added to those seen.
         ignore
             Columns to leave out.
         keep
-            Columns to count although they seem only to name the rows: texts of which more than half are
-            different, and whole numbers that number the rows or are called ids.
+            Columns to count although they seem only to name the rows: texts that are mostly distinct, and
+            whole numbers that number the rows or are named like ids.
         unlabelled
             ``"refuse"`` a table in which a row has no label, or ``"drop"`` such rows.
         memory_limit
-            Let DuckDB count the files, with no more memory than, say, ``"1GB"``; the rest goes to
-            a temporary folder.
+            Let DuckDB count the files within this memory, e.g. ``"1GB"``; further data goes to a temporary
+            folder.
         encoding
-            The encoding of a text file, e.g. ``"cp1250"``, if it is neither UTF-8 nor what Windows
-            writes in Western Europe.
+            The encoding of a text file, e.g. ``"cp1250"``, if it is neither UTF-8 nor Windows-1252.
         header
-            Whether the first row of a text or Excel file has the names; if not, they are ``c1``, ``c2``, …
+            Whether the first row of a text or Excel file holds the names; else they are ``c1``, ``c2``, …
         sheet
             The sheet of an Excel file; by default the first that has cells.
         skip_rows
@@ -186,7 +185,7 @@ class CountIndex(IndexFields):
         weights: Weights = "learned",
         keep: Collection[str] = (),
     ) -> CountIndex:
-        """Count plain rows, where every value is a category and a cell may be None or a set of candidates.
+        """Count plain rows; every value is a category, and a cell may be None or a set of candidates.
 
         Options as for `from_table`; labels and candidates are missing only where ``missing`` says so.
         """
@@ -235,7 +234,7 @@ class CountIndex(IndexFields):
         n_values: Sequence[int] | None = None,
         weights: Weights = "learned",
     ) -> CountIndex:
-        """Count integers that are codes already: 0, 1, … are values, negative numbers missing.
+        """Count integer codes: 0, 1, … are values, negative numbers are missing.
 
         Parameters
         ----------
@@ -256,15 +255,14 @@ class CountIndex(IndexFields):
         return columns_of(self)
 
     def save(self, path: str | Path) -> None:
-        """Write the index to a file (see `nullproof.counts.storage` for what is in it)."""
+        """Write the index to a file (see `nullproof.counts.storage` for the format)."""
         save(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> CountIndex:
         """Read an index that `save` wrote.
 
-        A file that is damaged, changed by another program or of another format is refused before
-        anything in it is parsed.
+        A file that is damaged, altered or of another format is rejected before anything in it is parsed.
         """
         return cls.of(load(path))
 

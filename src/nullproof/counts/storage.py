@@ -1,6 +1,6 @@
-"""An index on disk: one line with the format and a digest, then the schema as JSON and the counts, packed.
+"""An index on disk: a line with format and digest, then the schema as JSON and the counts, compressed.
 
-No part of a file is unpacked or parsed before its digest is checked.
+The digest is checked before any part of a file is decompressed or parsed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def is_saved(path: str | Path) -> bool:
 
 
 def save(index: IndexFields, path: str | Path) -> None:
-    """Write the counts of an index to a file, whole or not at all."""
+    """Write the counts of an index to a file, atomically."""
     whole = _packed(index)
     write_whole(Path(path), lambda part: part.write_bytes(whole))
 
@@ -89,10 +89,10 @@ def load(path: str | Path) -> IndexFields:
         if version != VERSION:
             advice = "install a newer nullproof" if version > VERSION else "count the table again"
             raise NullproofError(
-                f"{path} has format {version} and this nullproof reads format {VERSION}; {advice}"
+                f"{path} has format {version} but this nullproof reads format {VERSION}; {advice}"
             )
         if hashlib.sha256(packed).hexdigest() != first_line[2].decode():
-            raise ValueError("the digest is another one")
+            raise ValueError("the digest differs")
         return _unpacked(packed)
     except NullproofError:
         raise
@@ -100,7 +100,7 @@ def load(path: str | Path) -> IndexFields:
         raise NullproofError(f"cannot read {path}: {problem.strerror or problem}") from problem
     except MemoryError as problem:
         raise NullproofError(
-            f"{path} is too large for the memory that is left; use a machine with more"
+            f"{path} is too large for the free memory; use a machine with more"
         ) from problem
     except Exception as problem:
         raise NullproofError(
@@ -145,11 +145,11 @@ def companion_of(table: Path) -> Path:
 
 
 def refuse_companion(table: Path) -> None:
-    """Reject a table whose companion would be written over a file that is no index."""
+    """Reject a table whose companion would overwrite a file that is not an index."""
     companion = companion_of(table)
     if companion.exists() and not is_saved(companion):
         raise NullproofError(
-            f"{companion}, where the counts of the table before go, is a file of another kind; move it "
+            f"{companion}, the file for the original counts, exists and is not an index; move it "
             f"away, or give {table.name} another name"
         )
 
@@ -157,13 +157,13 @@ def refuse_companion(table: Path) -> None:
 def write_with_companion(index: IndexFields, table: Path, write: Callable[[Path], Any]) -> Path:
     """Write the index beside a changed table that ``write`` writes, both whole or neither."""
     companion, whole = companion_of(table), _packed(index)
-    # The companion first: a table without one would be counted wrongly, and nobody would know.
+    # The companion first: a table without one would silently be counted wrongly.
     write_together({companion: lambda part: part.write_bytes(whole), table: write})
     return companion
 
 
 def warn_of_companion(source: Any) -> None:
-    """Give a notice if a file that is counted by bins of its own is one that was changed here."""
+    """Warn if a file changed by nullproof is counted with new bins."""
     if not isinstance(source, str | Path) or str(source) == "-":
         return
     # Of a path that is too long, these say no instead of an error; a pattern is none.
@@ -174,8 +174,8 @@ def warn_of_companion(source: Any) -> None:
         table = companion.removesuffix(_ENDING)
         if Path(table).is_file() and is_saved(companion):
             notice(
-                f"{table} is a table with cells that nullproof changed, and {companion} holds the bins "
-                "from before; without these other points may seem certain, so count it with "
+                f"nullproof changed cells of {table}, and {companion} holds the original bins; with new "
+                "bins, other points may seem certain, so count it with "
                 f"like=CountIndex.load({companion!r}) or --like {shlex.quote(companion)}"
             )
             return

@@ -1,8 +1,8 @@
-"""How much each column counts, learned from the known cells (theory 12).
+"""Learn the weight of each column from the known cells (theory 12).
 
-Plain Naive Bayes counts every column as fresh news, so columns that repeat each other count twice. One
-exponent per column, the same for all labels, mends that. It is learned from the known cells, each row
-left out of its own counts, and then fixed, as the edges of bins are: it is the same in every world.
+Plain Naive Bayes treats every column as independent evidence, so redundant columns count twice. One
+exponent per column, the same for all labels, corrects that. It is learned from the known cells, leaving
+each row out of the counts for itself, and then fixed like the edges of bins: it is the same in every world.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from nullproof.data.schema import ONE
 from nullproof.errors import notice
 
 Floats = NDArray[np.float64]
-# Fewer rows are too few to learn from, and more than these tell hardly more.
+# Fewer rows are too few to learn from, and more than the second number add hardly any information.
 FEWEST_ROWS, MOST_ROWS = 100, 5_000
-# So many numbers are worked on at a time, which the cache holds, and so many are kept for the next pass.
+# Numbers worked on at a time, which fit into the cache, and numbers kept for the next pass.
 _BLOCK, _KEPT = 1 << 17, 1 << 23
-# Up to so many columns a matrix of all pairs is made.
+# Up to this many columns, a matrix of all pairs is made.
 _MANY_COLUMNS = 256
 _MOST_STEPS, _CLOSE = 60, 1e-7
 
@@ -64,7 +64,7 @@ def with_learned_weights(
         of_all = f"of {n_all:,} " if n_rows < n_all else ""
         notice(
             f"Weights learned from {n_rows:,} {of_all}rows; {n_zero:,} of {len(features):,} columns have "
-            "weight 0, their missing cells cannot matter"
+            "weight 0, so their missing cells cannot matter"
         )
     weighted = (
         replace(feature, weight=weight)
@@ -173,7 +173,7 @@ def _optimal_weights(leads: _Leads) -> Floats:
         if leads.n_columns > _MANY_COLUMNS:
             step = _conjugate_gradients(leads, now, free)
         else:
-            # While it leads on quickly, the curvature of an earlier step will do.
+            # While progress is fast, the curvature of an earlier step will do.
             if curvature is None or steepness > before / 8:
                 curvature = _curvature(leads, now)
             step = np.zeros(leads.n_columns)

@@ -1,4 +1,4 @@
-"""How a cell of a point is written for people: its value, its bin, or why it has none."""
+"""Write a cell of a point for people: its value, its bin, or why it has none."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CellWords(NamedTuple):
             return f"{self.value or 'a value'} (never seen)"
         if self.own is None:
             return str(self.value)
-        # An interval has brackets of its own.
+        # An interval already has brackets.
         bin_ = self.value if str(self.value).startswith("[") else f"({self.value})"
         return f"{self.own} {bin_}"
 

@@ -1,4 +1,4 @@
-"""Results into files, which are written whole or not at all."""
+"""Write results to files, atomically."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from nullproof.errors import NullproofError
 from nullproof.scratch import own_part
 
 FORMATS = (".csv", ".parquet", ".json")
-# What a spreadsheet program would run: text that begins so, but for plain numbers.
+# Beginnings of texts that a spreadsheet program would run as formulas, except plain numbers.
 _RUNS = r"^'*[=+\-@\t\r]"
 _NUMBER = r"^'*[+-]([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-# Beyond the controls that JSON escapes anyway: those of terminals, and marks that turn text round.
+# Characters that JSON does not escape anyway: terminal controls, and bidirectional marks.
 _CONTROL = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _OF_SYSTEM = re.compile(r"([^:]+) \(os error \d+\)")
 
 
 def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
-    """Write beside the target, then rename: a reader never sees half a file."""
+    """Write beside the target, then rename, so that a reader never sees half a file."""
     write_together({path: write})
 
 
 def write_together(writes: Mapping[Path, Callable[[Path], Any]]) -> None:
     """Write several files beside their targets, then rename them one after another, in this order.
 
-    A symbolic link is followed, so that its target is written. What is no file (a named pipe,
-    ``/dev/stdout``) gets the bytes as a stream.
+    Symbolic links are followed, so that their targets are written. Targets that are not files (a named
+    pipe, ``/dev/stdout``) get the bytes as a stream.
     """
     with ExitStack() as parts:
         written = []
         for path, write in writes.items():
             with _told(path):
                 is_stream = path.exists() and not (path.is_file() or path.is_dir())
-                # What /dev/stdout leads to in a pipe has no path.
+                # In a pipe, the target of /dev/stdout has no path.
                 target = path if is_stream else path.resolve()
                 beside = Path(tempfile.gettempdir()) / path.name if is_stream else target
                 part = parts.enter_context(own_part(beside))
@@ -61,11 +61,11 @@ def write_together(writes: Mapping[Path, Callable[[Path], Any]]) -> None:
 
 @contextmanager
 def _told(path: Path) -> Iterator[None]:
-    """Say in one sentence why a file cannot be written."""
+    """Turn writing errors into one sentence."""
     try:
         yield
     except Exception as problem:
-        # Where polars writes, a full disk is an error of its own kind.
+        # When polars writes, a full disk raises a polars error.
         told = _OF_SYSTEM.search(str(problem))
         why = getattr(problem, "strerror", None) or (told and told[1].strip())
         if not why and not isinstance(problem, OSError):
@@ -77,7 +77,7 @@ def write_result(path: Path, columns: dict[str, Any], document: dict[str, Any]) 
     """Write a result as CSV or Parquet (``columns``) or as JSON (``document``), by the file's name."""
     if path.suffix not in FORMATS:
         raise NullproofError(
-            f"cannot write {path.name}: its ending names no format; end it in {', '.join(FORMATS)}"
+            f"cannot write {path.name}: its ending is not a known format; end it in {', '.join(FORMATS)}"
         )
     if path.suffix == ".json":
         write_whole(path, lambda part: part.write_text(to_json(document) + "\n", "utf-8"))
@@ -92,7 +92,7 @@ def write_result(path: Path, columns: dict[str, Any], document: dict[str, Any]) 
 def to_json(document: dict[str, Any]) -> str:
     """Return strict JSON; NaN and infinite numbers are an error.
 
-    Characters that a terminal obeys are escaped: they can stand only inside of texts.
+    Characters that control a terminal are escaped: they occur only inside texts.
     """
     written = json.dumps(document, ensure_ascii=False, allow_nan=False)
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
@@ -108,7 +108,7 @@ def frame_of(columns: dict[str, Any]) -> Any:
     """Return columns, lists or series of polars, as one data frame of polars."""
     import polars as pl
 
-    # A column that is null throughout has no type, which few readers of Parquet know.
+    # An all-null column has no type, which few Parquet readers support.
     return pl.DataFrame(columns, strict=False).with_columns(pl.col(pl.Null).cast(pl.String))
 
 
@@ -124,7 +124,7 @@ def for_spreadsheets(frame: Any) -> Any:
 
 
 def shown_in_spreadsheets(text: str) -> str:
-    """Return a text that a spreadsheet program shows: one that it would run gets an apostrophe."""
+    """Return a text that a spreadsheet program shows: put an apostrophe before one that it would run."""
     return f"'{text}" if _would_run(text) else text
 
 

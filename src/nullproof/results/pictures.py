@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nullproof.words import PLAIN, cut, per_cent, rounded, span
 
-# How many rows a notebook shows of a table.
+# How many rows of a table a notebook shows.
 ROWS = 10
 WIDTH = 380
 COLOURS = {"certain": "#1a8f5a", "holds": "#2f6fc9", "open": "#c96a00", "out": "#7a8594"}
@@ -141,7 +141,7 @@ def _bars(supports: Sequence[tuple[str, float, float, bool]]) -> list[Interval]:
 
 
 def _in_words(bars: Sequence[Interval]) -> str:
-    """Say what the picture of some intervals shows."""
+    """Describe the picture of some intervals."""
     names = [cut(bar.label, LONGEST_LABEL) for bar in bars]
     ranges = "; ".join(f"{name}: {bar.text}" for name, bar in zip(names, bars, strict=True))
     able = [name for name, bar in zip(names, bars, strict=True) if bar.kind != "out"]
@@ -158,7 +158,7 @@ def _interval(bar: Interval, scale: _Scale, top: float) -> str:
     colour, dashes = COLOURS[bar.kind], ""
     fill = f'fill="{colour}"' + (' fill-opacity="0.25"' if bar.kind == "out" else "")
     if bar.low == -math.inf < bar.high:
-        # Down to 0 is infinitely far on this scale, so the bar breaks off into a dashed line.
+        # 0 is infinitely far on this scale, so the bar ends in a dashed line.
         start, middle = scale.left, y + _BAR / 2
         dashed = f'stroke="{colour}" stroke-width="3" stroke-dasharray="3 3"'
         dashes = _line((1, start), (middle, middle), dashed)
@@ -175,7 +175,7 @@ def _interval(bar: Interval, scale: _Scale, top: float) -> str:
 
 
 class _Scale:
-    """Where a log support lies; a support of 0 has a place of its own, left of the rest."""
+    """The place of a log support; a support of 0 is left of all others."""
 
     _ZERO = 26.0
 
@@ -196,7 +196,7 @@ class _Scale:
 
 
 class LeadBar(NamedTuple):
-    """What one cell adds to a lead: natural logarithms, and the reference in words."""
+    """The contribution of one cell to a lead: natural logarithms, and the reference in words."""
 
     name: str
     least: float
@@ -221,7 +221,7 @@ def leads(bars: Sequence[LeadBar], label: Any, rival: Any) -> str:
     reach, middle, bottom = max(ends, default=0.0) or 1.0, WIDTH / 2, _TOP + _ROW * len(bars)
 
     def place(log: float) -> float:
-        # What is infinite is drawn to the edge; what is not a number, where neither side is meant.
+        # Infinite values are drawn to the edge; NaN in the middle.
         log = 0.0 if math.isnan(log) else min(max(log, -reach), reach)
         return middle + log / reach * (middle - 2)
 
@@ -256,7 +256,7 @@ def curve_by_bias(
     biases: Sequence[float], shares: Sequence[float], words: str, dashed: float | None = None
 ) -> str:
     """Draw how a share falls as the bias grows, with a dashed line at one bias."""
-    # By its root, which gives small biases the room that they need.
+    # On a square-root scale, which gives small biases more room.
     places = [(math.sqrt(bias), share) for bias, share in zip(biases, shares, strict=True)]
     ticks = [(math.sqrt(bias), f"{bias:g}") for bias in _BIASES]
     marks = [] if dashed is None else [((math.sqrt(dashed),) * 2, (0.0, 1.0))]
@@ -384,7 +384,7 @@ def distribution(values: Sequence[Mapping[str, Any]]) -> str:
 
 
 def histogram(radius: NDArray[np.float64], n_bars: int) -> list[dict[str, int]]:
-    """Count how many points have which radius, in bars of equal ratio; both ends belong to a bar."""
+    """Count the points by radius, in bars of equal ratio that include both ends."""
     if not len(radius):
         return []
     low, high = float(radius.min()), float(radius.max())

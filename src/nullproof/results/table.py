@@ -1,7 +1,7 @@
-"""What every result is: a sequence with one row per point that declares its columns once.
+"""The base of all results: a sequence with one row per point that declares its columns once.
 
-The frame, the columns of a file, the JSON rows, the repr and the table that notebook and terminal show
-of a result follow from `Result.declared`.
+The frame, the columns of a file, the JSON rows, the repr and the tables in notebook and terminal all follow
+from `Result.declared`.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Column:
     places
         Which of the distinct values each row has; -1 for none.
     heading
-        The name that notebook and terminal give the column; None if they do not show it.
+        The heading of the column in notebook and terminal; None if they do not show it.
     written
-        How they write a value.
+        How notebook and terminal write a value.
     """
 
     values: Sequence[Any] | NDArray[Any]
@@ -101,14 +101,14 @@ class Result(Generic[Item]):
         raise NotImplementedError
 
     def _line(self, place: int) -> str:
-        """Return what the repr says of one point."""
+        """Return the repr line of one point."""
         return repr(self._item(place))
 
     def _headline(self) -> str:
         raise NotImplementedError
 
     def _shown_first(self) -> tuple[str, NDArray[np.intp]]:
-        """Return in which order people see the points: in words, and as positions."""
+        """Return the display order of the points: in words, and as positions."""
         return "", np.arange(len(self))
 
     def _all_columns(self) -> dict[str, Column]:
@@ -157,7 +157,7 @@ class Result(Generic[Item]):
         return (self._item(place) for place in range(len(self)))
 
     def _written(self) -> dict[str, list[Any]]:
-        """Return the columns that people see, by heading."""
+        """Return the columns for display, by heading."""
         return {
             column.heading: [column.written(value) for value in column.listed()]
             for column in self.declared().values()
@@ -165,10 +165,10 @@ class Result(Generic[Item]):
         }
 
     def shown_rows(self, most: int, first: int = 0) -> tuple[dict[str, list[Any]], int]:
-        """Return up to ``most`` points as people see them, by heading, and how many points are listed.
+        """Return up to ``most`` points for display, by heading, and the number of listed points.
 
-        A column without a word would take the room of others, so it is left out. ``first`` is the
-        position of the first point, where it was asked for alone.
+        Empty columns are left out. ``first`` is the position of the first point, if only one was
+        requested.
         """
         (names, _), (_, places) = self._origin(), self._shown_first()
         shown = places[:most]
@@ -208,7 +208,7 @@ class Result(Generic[Item]):
 def label_sets(
     labels: Sequence[Any], possible: NDArray[np.bool_], predicted: NDArray[np.int32]
 ) -> tuple[Column, Column]:
-    """Return the possible labels of every point, and those of them that are not predicted.
+    """Return the possible labels of every point, and the possible labels that are not predicted.
 
     Points with the same labels share their lists, which are written once.
     """
@@ -255,7 +255,7 @@ def chosen(which: Any, n_points: int) -> int | NDArray[np.intp]:
     return places if wanted.ndim else int(places)
 
 
-# Points that cost too much: ``not_worked_out`` of a result holds their reasons, a notice says how many.
+# Points not worked out: ``not_worked_out`` of a result holds the reasons, and a notice gives the number.
 
 
 def reasons_of(n_points: int, known: Mapping[int, str]) -> NDArray[np.object_]:

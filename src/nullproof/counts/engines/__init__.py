@@ -1,8 +1,7 @@
-"""Count a lazy table where it is: DuckDB, Spark, Dask, SQL databases, polars' own lazy frames.
+"""Count a lazy table inside its engine: DuckDB, Spark, Dask, SQL databases, lazy polars frames.
 
-It asks how many rows have each label and value, for every column. What comes back is as large as the index,
-and is read as the same cells in memory would be, by the same code. Columns of very many numbers are put
-into bins by the engine.
+The engine counts the rows with each label and value, for every column. The result is as large as the index,
+and is read by the same code as cells in memory. The engine itself bins columns of very many numbers.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ from nullproof.words import many
 
 Extent = tuple[float, float]
 _MOST_GROUPS = 2**21
-# Whole numbers in so short a range are counted one by one: faster than to compare them with edges.
+# Whole numbers in a range this short are counted one by one, which is faster than comparing with edges.
 _FEW_VALUES = 1000
 # Numbers of tables with so few rows are binned here; so are those that get quantiles.
 _FEW_ROWS = 2**17
@@ -81,7 +80,7 @@ def open_lazily(
     like: Schema | None = None,
     memory_limit: str | None = None,
 ) -> Iterator[LazyTable | None]:
-    """Open a table that is to be counted where it is; None if it is an ordinary one."""
+    """Open a table to be counted inside its engine; None if it is an ordinary table."""
     if not isinstance(table, str | Path):
         frame = _as_lazy(table)
         yield None if frame is None else LazyTable(frame, label, missing)
@@ -94,7 +93,7 @@ def open_lazily(
 
 def _as_lazy(table: Any) -> nw.LazyFrame[Any] | None:
     """Return the table as a lazy narwhals frame; None if its library is not lazy."""
-    # narwhals would look through everything installed for somebody who knows such a table.
+    # narwhals would search all installed packages for one that supports such a table.
     if isinstance(table, Table | np.ndarray | Mapping | list | tuple):
         return None
     if nw.dependencies.is_pandas_dataframe(table) or nw.dependencies.is_polars_dataframe(table):
@@ -126,7 +125,7 @@ def _labels(
 ) -> tuple[LazyTable, Labels]:
     """Return the labels and the rows of each; rows without one are dropped, or rejected."""
     column = table.column(table.label)
-    # Dask counts the cells of another column than those that it groups by.
+    # Dask needs a column other than the group keys to count.
     cells = table.frame.select(column.label.alias("label"), nw.lit(0).cast(nw.Int64).alias("value"))
     groups = cells.group_by("label", "value").agg(nw.len().alias("count"))
     found = collected(groups.with_columns(nw.col("count").cast(nw.Int64)))
@@ -236,7 +235,7 @@ def _assembled(schema: Schema, label_counts: Counts, known: Sequence[Counts]) ->
 def _columns_to_bin(
     frame: nw.LazyFrame[Any], columns: Sequence[LazyColumn], options: TableOptions, n_rows: int
 ) -> tuple[list[str], list[tuple[LazyColumn, Extent]]]:
-    """Return the columns that only number the rows, and those that the engine is to bin."""
+    """Return the columns that only number the rows, and those for the engine to bin."""
     if n_rows <= _FEW_ROWS:
         return [], []
     numbers = [
@@ -264,7 +263,7 @@ def _extents(frame: nw.LazyFrame[Any], columns: Sequence[LazyColumn]) -> list[Ex
     """Return the least and the greatest finite number of each column, all in one query."""
     wanted = []
     for j, column in enumerate(columns):
-        # An engine passes over nulls itself, and may know the extremes of a bare column.
+        # Engines skip nulls themselves, and may know the extremes of a plain column.
         number = nw.col(column.name)
         if column.dtype.is_float() or column.rule.numbers:
             number = nw.when(column.finite).then(column.number)

@@ -1,7 +1,7 @@
 """Tables that stay in their engine: columns, what each is grouped by, and the groups that come back.
 
-Only comparisons, casts to numbers and ``CASE`` are asked of an engine. Texts of numbers and dates are
-made here, since every engine writes them in its own way.
+Engines only do comparisons, casts to numbers and ``CASE``. Texts of numbers and dates are made here,
+since every engine writes them differently.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LazyColumn:
-    """A column of a lazy table: its name and type there, and which of its values mean missing.
+    """A column of a lazy table: its name, its type in the engine, and which values mean missing.
 
     ``from_text`` says that texts which are all numbers or dates are such, written in a ``format``.
     """
@@ -49,7 +49,7 @@ class LazyColumn:
     def is_binned_there(self) -> bool:
         """Whether the engine can put the cells into bins; others are counted by value and binned here.
 
-        Engines reckon with dates in different ways, and round decimals to different doubles.
+        Engines compute with dates differently, and round decimals to different doubles.
         """
         return bool(self.dtype.is_integer() or self.dtype.is_float())
 
@@ -85,7 +85,7 @@ class LazyColumn:
 
     @property
     def value(self) -> nw.Expr:
-        """What the known cells are grouped by where they are counted by value."""
+        """The group key of the known cells when they are counted by value."""
         cell = nw.col(self.name)
         if self.kind == "boolean":
             return _one_if(cell).cast(nw.Int64)
@@ -98,7 +98,7 @@ class LazyColumn:
 
     @property
     def label(self) -> nw.Expr:
-        """What rows are grouped by if the column is the label; nulls come too."""
+        """The group key of rows if the column is the label; it includes nulls."""
         cell = nw.col(self.name)
         in_text = self.dtype in (nw.Categorical, nw.Enum, nw.Decimal)
         return cell.cast(nw.String) if in_text else cell
@@ -132,13 +132,13 @@ class LazyColumn:
 
 
 def _one_if(condition: nw.Expr) -> nw.Expr:
-    # Postgres casts no boolean to a number.
+    # Postgres cannot cast booleans to numbers.
     return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0))
 
 
 @dataclass(frozen=True)
 class LazyTable:
-    """A table that stays where it is, and how it is to be read.
+    """A table that stays in its engine, and how to read it.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class LazyTable:
         try:
             return self.frame.collect_schema()
         except (TypeError, ValueError) as problem:
-            # Categories that are no texts, decimals with a negative scale.
+            # Categories that are not texts, decimals with a negative scale.
             raise NullproofError(
                 f"a column has a type that cannot be counted ({problem}); cast it to text, numbers or "
                 "dates there"
@@ -248,7 +248,7 @@ class Labels:
 
 
 class Key(NamedTuple):
-    """What a column is grouped by.
+    """The group key of a column.
 
     With ``in_cells`` the values are cells or bins, and the least and the greatest number of each are
     wanted; ``only`` are the rows to look at.
@@ -261,7 +261,7 @@ class Key(NamedTuple):
 
     @property
     def query(self) -> str:
-        """What must be the same for two keys to share a query."""
+        """The kind of query: keys of the same kind share one query."""
         dtype = self.column.dtype
         if self.in_cells or dtype.is_integer() or dtype == nw.Boolean:
             return f"integers, {self.in_cells}"
@@ -303,7 +303,7 @@ def like_key(feature: Feature, column: LazyColumn) -> Key:
 
 
 def collected(frame: nw.LazyFrame[Any]) -> pl.DataFrame:
-    """Bring a small result here."""
+    """Collect a small result."""
     found: pl.DataFrame = frame.collect("polars").to_native()
     return found
 
@@ -340,7 +340,7 @@ def grouped(frame: nw.LazyFrame[Any], labels: Labels, keys: Sequence[Key]) -> li
             j = part["column"][0]
             if part["value"].null_count():
                 raise NullproofError(
-                    f"column {keys[j].column.name!r} holds a value that does not come through, such as "
+                    f"column {keys[j].column.name!r} holds a value that cannot be transferred, such as "
                     "the time 24:00:00; cast it to text there, or leave it out with ignore"
                 )
             ends = tuple(doubles(part[end]) for end in ("low", "high") if end in part.columns)

@@ -1,4 +1,4 @@
-"""Files that DuckDB counts where they are: patterns, folders (hive-partitioned too), a memory limit."""
+"""Count files with DuckDB: patterns, folders (also hive-partitioned), a memory limit."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SAMPLE = 1_000
 
 def is_many(path: str | Path) -> bool:
     """Return whether a path is a folder or a pattern rather than one file."""
-    # Of a path that is too long, these say no instead of an error.
+    # For paths that are too long, these return False instead of raising an error.
     if os.path.isdir(path):  # noqa: PTH112
         return True
     return not os.path.exists(path) and glob.has_magic(str(path))  # noqa: PTH110
@@ -56,7 +56,7 @@ def duckdb_table(
 ) -> Iterator[LazyTable]:
     """Open a file, a folder or a pattern as a table of DuckDB; folders like ``year=2024`` become columns.
 
-    They are read as the table of ``like`` was. What does not fit into memory goes to a temporary folder.
+    They are read like the table of ``like``. Data beyond the memory limit goes to a temporary folder.
     """
     try:
         import duckdb
@@ -91,7 +91,7 @@ def _files(path: str | Path) -> tuple[list[str], bool]:
     else:
         found = [str(path)] if Path(path).exists() else []
     if not found:
-        raise NullproofError(f"no CSV or Parquet file fits {path}; check the path")
+        raise NullproofError(f"no CSV or Parquet file matches {path}; check the path")
     kinds = {*map(_suffix, found)}
     for known in (_PARQUET, _TEXT):
         if kinds <= {*known}:
@@ -126,7 +126,7 @@ def _parquet_files(connection: Any, path: str | Path, files: list[str]) -> Any:
 def _refuse_other_names(
     path: str | Path, headers: Iterable[Sequence[str]], columns: Sequence[str], hive: bool
 ) -> None:
-    """Reject files whose columns DuckDB renames, joins or splits without a word."""
+    """Reject files whose columns DuckDB would silently rename, join or split."""
     known = {*columns}
     for header in headers:
         names = [name.strip() for name in header]
@@ -140,12 +140,12 @@ def _refuse_other_names(
 
 
 def _brief(problem: Exception) -> str:
-    """Return what is wrong, without DuckDB's own advice."""
+    """Return the problem, without DuckDB's advice."""
     lines = str(problem).strip().splitlines()
     if "when sniffing file" in lines[0]:
         return (
-            "some rows have other fields than the header, or a quote stands inside a value or is "
-            "never closed; mend those rows: put such values in quotes and double the quotes in them"
+            "some rows have a different number of fields than the header, or a quote stands inside a "
+            "value or is never closed; fix those rows: quote such values and double the quotes in them"
         )
     if "not utf-8" in str(problem):
         return (
@@ -193,7 +193,7 @@ def _text_files(
         *csv.reader((line for line in lines if line.count('"') % 2 == 0), delimiter=separator)
     ]
     _refuse_other_names(path, headers, cells.columns, hive)
-    # DuckDB cuts off the spaces around names.
+    # DuckDB trims spaces around names.
     written = {name.strip(): name for header in headers for name in header}
     names = {column: written.get(column, column) for column in cells.columns}
     as_text = frozenset(stay_text(label, like))
