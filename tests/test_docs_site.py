@@ -116,7 +116,7 @@ def test_search_finds_a_word(browser: Browser, address: str) -> None:
     """Search works without any other server: a word of one page leads to it."""
     with watched_page(browser, address) as page:
         page.goto(address + "index.html")
-        page.locator("[data-md-component=search-query]").fill("statisticians")
+        page.locator("[data-md-component=search-query]").fill("Manski")
         # Keys that come before the search listens are lost.
         page.wait_for_function(SEARCHED, polling=300)
 

@@ -99,7 +99,7 @@ def test_problems_are_shown(browser: Browser, server: Served, tmp_path: Path) ->
     show_part(page, "rows")
     page.route("**/api/analyses/*/points/*", lambda route: route.abort())
     page.locator("tr[data-point]").last.click()
-    page.wait_for_selector(".one-row [role=alert] >> text=does not answer")
+    page.wait_for_selector(".one-row [role=alert] >> text=does not respond")
     page.context.close()
 
 
@@ -132,7 +132,7 @@ def test_an_analysis_that_is_gone(browser: Browser, server: Served) -> None:
     """A bookmark of another day says what happened, and the page can be used."""
     page = patient_page(browser)
     page.goto(f"{server.url}?analysis=nothing-here")
-    page.wait_for_selector("#job [role=alert] >> text=as long as their server runs")
+    page.wait_for_selector("#job [role=alert] >> text=kept only while their server runs")
     show_example(page)
     page.context.close()
 
@@ -222,7 +222,7 @@ def test_a_worksheet_goes_out_and_comes_back(page: Page, tmp_path: Path) -> None
     (tmp_path / "filled.csv").write_text(filled(sheet, 99))
     page.set_input_files("#lookup input", tmp_path / "filled.csv")
     n_answers = len(sheet.strip().splitlines()) - 1
-    taken = f"{n_answers} answer{'s' * (n_answers > 1)} taken: 8 of 8 predictions"
+    taken = f"{n_answers} answer{'s' * (n_answers > 1)} accepted: 8 of 8 predictions"
     page.wait_for_selector(f"#certain >> text={taken}")
     wait_for_result(page)
     assert show_part(page, "compared")

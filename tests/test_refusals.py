@@ -51,7 +51,7 @@ BAD: dict[str, list[tuple[Any, str]]] = {
     ],
     "fixed": [
         *((bad, "fixed") for bad in (0.5, FEATURE, {"*": 1})),
-        ({"g": 0}, "'g'.*no feature"),
+        ({"g": 0}, "'g'.*not a feature"),
         *(({FEATURE: bad}, f"the bias of '{FEATURE}' is") for bad in (2, "x", math.nan)),
     ],
     "own_missing": [(bad, "own_missing.*'skip'") for bad in NO_WORD],
