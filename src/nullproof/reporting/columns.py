@@ -16,6 +16,8 @@ from nullproof.data.schema import IGNORED, NAMES_ROWS
 from nullproof.words import estimate, text
 
 _MOST_COLUMNS, _MOST_EFFECTS, _MOST_VALUES = 100, 40, 24
+# An option is given for so many columns by name.
+_FEW = 3
 # Why a column plays no part, and the option that undoes this on the command line and in Python.
 _REASONS: dict[str, tuple[str, str | None, str | None]] = {
     "one bin": (
@@ -134,8 +136,10 @@ def unused(index: CountIndex, notices: Sequence[str], *, flags: bool) -> list[di
                 f"keep={(*names,)}",
             )
         elif why == "one bin":
-            flag = " ".join(f"--binning {in_shell(f'{name}=uniform')}" for name in names)
-            keyword = f"binning={dict.fromkeys(names, 'uniform')}"
+            flag, keyword = "--binning uniform", 'binning="uniform"'
+            if len(names) <= _FEW:
+                flag = " ".join(f"--binning {in_shell(f'{name}=uniform')}" for name in names)
+                keyword = f"binning={dict.fromkeys(names, 'uniform')}"
         missing = [line.missing for line in lines]
         undo = flag if flags else keyword
         found.append({"columns": names, "missing": missing, "why": reason, "undo": undo})
