@@ -141,9 +141,7 @@ def crowds(client: httpx.Client, url: str, name: str, tell: Tell) -> None:
         visits = {*pool.map(lambda _: whole_visit(url), range(20))}
         total = time.monotonic() - start
     assert len(visits) == 1
-    tell(
-        "20 whole visits at once: upload, analysis, point, what if", f"all right, in {total:.1f} s"
-    )
+    tell("20 whole visits at once: upload, analysis, points", f"all right, in {total:.1f} s")
 
 
 def stalled(client: httpx.Client, url: str, tell: Tell) -> None:
