@@ -29,7 +29,8 @@ SLOW = ("neighbours of 9",)
     [
         pytest.param(room, name, marks=[pytest.mark.slow] * name.startswith(SLOW))
         for room, module in ROOMS.items()
-        for name in module.CASES
+        # A room whose libraries are not installed was left half loaded when its file was collected.
+        for name in getattr(module, "CASES", ())
     ],
 )
 def test_past_faults(room: str, name: str) -> None:
